@@ -1,0 +1,25 @@
+# `make run` and `make test` are all the set-up there is: both make .venv, and install only what changed.
+
+PYTHON ?= python3
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+
+.PHONY: run test ui
+
+run: $(INSTALLED)
+	$(VENV)/bin/kernelindex ingest
+
+test: $(INSTALLED)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest -n 2
+
+ui: $(INSTALLED)
+	$(VENV)/bin/kernelindex ui
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[dev]'
+	touch $@

@@ -1,0 +1,1 @@
+"""What the pipeline makes, a room a stage: leaderboard, manifests, rankings."""

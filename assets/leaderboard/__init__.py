@@ -1,0 +1,1 @@
+"""The leaderboard: its pages, and what they say."""

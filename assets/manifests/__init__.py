@@ -1,0 +1,1 @@
+"""Manifests: what pages say, as KernelIndex objects named by digest."""

@@ -1,0 +1,1 @@
+"""Rankings: each run in its comparison group."""

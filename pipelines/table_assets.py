@@ -1,0 +1,93 @@
+"""Tables as Dagster assets: what the UI shows of them, and those that are collected from kernels' parts."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from pipelines.progress import log
+from pipelines.resources import Pipeline
+from warehouse.home import Home
+from warehouse.parquet import collect, read_table, write_table
+from warehouse.tables import Table
+
+PREVIEW_ROWS = 10
+_LONGEST_CELL = 80
+
+
+def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]]) -> dg.AssetsDefinition:
+    """Tables that are collected from the parts of all kernels, each from the stages named with it."""
+
+    @dg.multi_asset(
+        name=name,
+        specs=[
+            table_spec(table, [f"kernel_{stage}" for stage in stages], group)
+            for table, stages in tables.items()
+        ],
+        can_subset=True,
+    )
+    def collected(
+        context: dg.AssetExecutionContext, pipeline: Pipeline
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        home = pipeline.home()
+        log.info("collecting tables")
+        for table, stages in tables.items():
+            if dg.AssetKey(table.name) in context.selected_asset_keys:
+                yield table_result(home, table, write_table(home, table, collect(home, table, stages)))
+
+    return collected
+
+
+def table_spec(table: Table, deps: Iterable[str], group: str) -> dg.AssetSpec:
+    """A table as an asset: what a row is, its columns, what it is made of."""
+    columns = [
+        dg.TableColumn(
+            name=column.name,
+            type=column.sql_type,
+            description=column.comment,
+            constraints=dg.TableColumnConstraints(nullable=not column.required),
+        )
+        for column in table.columns
+    ]
+    return dg.AssetSpec(
+        table.name,
+        deps=list(deps),
+        description=f"{table.grain[0].upper()}{table.grain[1:]}.\n\nKey: `{', '.join(table.key)}`.",
+        group_name=group,
+        kinds={"parquet", "duckdb"},
+        metadata={"dagster/column_schema": dg.TableSchema(columns=columns)},
+        skippable=True,
+    )
+
+
+def table_result(home: Home, table: Table, changed: bool) -> dg.MaterializeResult[Any]:
+    """What became of a table: its rows, whether they changed, a preview."""
+    rows = read_table(home, table)
+    return dg.MaterializeResult(
+        asset_key=table.name,
+        metadata={
+            "dagster/row_count": rows.num_rows,
+            "changed": changed,
+            "file": dg.MetadataValue.path(home.table(table.name)),
+            "preview": preview(rows),
+        },
+    )
+
+
+def preview(rows: pa.Table) -> dg.TableMetadataValue:
+    """The first rows, as a table that the UI shows as text, whatever stands in it."""
+    shown = rows.slice(0, PREVIEW_ROWS).to_pylist()
+    records = [
+        dg.TableRecord({name: _cell(value) for name, value in row.items() if name != "manifest"})
+        for row in shown
+    ]
+    columns = [dg.TableColumn(name) for name in rows.column_names if name != "manifest"]
+    return dg.MetadataValue.table(records, dg.TableSchema(columns=columns))
+
+
+def _cell(value: object) -> str | int | float | bool:
+    if isinstance(value, (bool, int, float)):
+        return value
+    text = "" if value is None else str(value)
+    return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"

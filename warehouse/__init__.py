@@ -1,0 +1,1 @@
+"""How the pipeline's tables are kept and published."""

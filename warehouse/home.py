@@ -1,0 +1,51 @@
+"""Where everything is kept: the one directory `$KERNELINDEX_HOME`, and what lies where in it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Home:
+    """The directory of all that the pipeline keeps.
+
+    - `snapshots/`: the bytes of every page, by digest
+    - `parts/<kernel key>/<stage>.zip`: what a stage made of one kernel
+    - `tables/<table>.parquet`, `warehouse.duckdb`: what is published
+    - `dagster/`: Dagster's own home
+    """
+
+    directory: Path
+
+    @property
+    def snapshots(self) -> Path:
+        """The directory of page bytes."""
+        return self.directory / "snapshots"
+
+    @property
+    def kernel_listing(self) -> Path:
+        """The part that holds the listing of kernels."""
+        return self.directory / "parts" / "kernels.zip"
+
+    def part(self, kernel_key: str, stage: str) -> Path:
+        """The part that a stage (pages, records, manifests) made of one kernel."""
+        return self.directory / "parts" / kernel_key / f"{stage}.zip"
+
+    def parts(self, stage: str) -> list[Path]:
+        """The parts that a stage (listing, pages, records, manifests) made, in order of kernel keys."""
+        if stage == "listing":
+            return [path for path in [self.kernel_listing] if path.exists()]
+        return sorted(self.directory.glob(f"parts/*/{stage}.zip"))
+
+    def table(self, name: str) -> Path:
+        """The Parquet file of a table."""
+        return self.directory / "tables" / f"{name}.parquet"
+
+    @property
+    def warehouse(self) -> Path:
+        """The DuckDB file."""
+        return self.directory / "warehouse.duckdb"
+
+    @property
+    def dagster(self) -> Path:
+        """Dagster's home."""
+        return self.directory / "dagster"
