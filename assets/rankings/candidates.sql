@@ -1,13 +1,15 @@
 -- What ranking needs of every run, in narrow columns; dropped when the ranking is done.
 -- Digests of 71 characters are slow to sort and join by, so groups, projects and runs get numbers:
--- a run's is its place by digest within its group. What the numbers decide belongs in the other files.
+-- a run's is its place by digest within its group. What ranking makes of it belongs in other files.
 
 create or replace temp table numbered_groups as
 select
     row_number() over (order by comparison_key) as group_number,
     comparison_key,
-    -- Manifests are canonical JSON, and within its strings quotes are escaped: this can only be a name.
-    if(bool_and(contains(manifest::varchar, '"sourceNative":{')), 'source-native', 'strict') as profile
+    -- Manifests are canonical JSON, and strings in it have their quotes escaped: this is a name.
+    if(
+        bool_and(contains(manifest::varchar, '"sourceNative":{')), 'source-native', 'strict'
+    ) as profile
 from runs
 group by comparison_key;
 

@@ -1,8 +1,8 @@
 """The ranking policy `ranking-v1`, as one reads it: a small function over one comparison group.
 
-It says what the SQL beside it must arrive at, and is what the tests hold that SQL to. Nothing in the
-pipeline calls it. What the SQL adds to the policy (the leaderboard's own order, the groups
-themselves) has no place here. Changing an outcome here means a new policy.
+It says what the SQL beside it must arrive at, and is what the tests hold that SQL to; the pipeline
+takes only the policy's name from here. What the SQL adds to the policy (the leaderboard's own
+order, the groups themselves) has no place here. Changing an outcome here means a new policy.
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Candidate:
     """A run of one comparison group, as far as the policy looks at it.
 
-    `primary_value`, `low` and `high` are in the group's unit; `review` is what people, or the checks
-    that wait for people, hold against the run.
+    `primary_value`, `low` and `high` are in the group's unit; `review` is what people, or the
+    checks that wait for people, hold against the run.
     """
 
     run_digest: str
@@ -70,8 +70,8 @@ def reasons(candidate: Candidate) -> set[Reason]:
 def places(group: Iterable[Candidate], profile: Profile) -> dict[str, Place]:
     """Rank the eligible runs of one comparison group: a place by run digest, in the order shown.
 
-    Dense ranks, ascending by the primary value. The ratio is to the smallest value of the group, and
-    is left out where that is 0.
+    Dense ranks, ascending by the primary value. The ratio is to the smallest value of the group,
+    and is left out where that is 0.
     """
     eligible = [candidate for candidate in group if not reasons(candidate)]
     best = min((_value(candidate) for candidate in eligible), default=0)
@@ -90,8 +90,9 @@ def places(group: Iterable[Candidate], profile: Profile) -> dict[str, Place]:
 def records(group: Iterable[Candidate]) -> list[Record]:
     """List the records of one comparison group, in order of observation, then digest.
 
-    An eligible run takes the record if it is faster than every run before it. A run that nobody knows
-    the time of comes neither before nor after another, so it takes no record and takes none away.
+    An eligible run takes the record if it is faster than every run before it. A run that nobody
+    knows the time of comes neither before nor after another: it takes no record and keeps none from
+    being taken.
     """
     timed = sorted(
         (candidate.observed_at, candidate.run_digest, _value(candidate))
@@ -109,11 +110,11 @@ def records(group: Iterable[Candidate]) -> list[Record]:
 
 
 def _ties(eligible: list[Candidate], profile: Profile) -> list[list[Candidate]]:
-    """Part eligible runs into ties, the fastest first; a run that ties with no other is a tie of one.
+    """Part eligible runs into ties, the fastest first; a run that ties with none is one of its own.
 
-    A run joins a tie only if it ties with every member, so a chain, where each run overlaps only its
-    neighbours, is cut. Runs of equal value join together or not at all: which of them came first
-    would otherwise be for the digest to say, and digests decide nothing.
+    A run joins a tie only if it ties with every member, so a chain, where each run overlaps only
+    its neighbours, is cut. Runs of equal value join together or not at all: which of them came
+    first would otherwise be for the digest to say, and digests decide nothing.
     """
     ties: list[list[Candidate]] = []
     for _, equals in groupby(sorted(eligible, key=_value), key=_value):
@@ -129,7 +130,8 @@ def _tie(one: Candidate, other: Candidate, profile: Profile) -> bool:
     """Say whether two runs tie: equal values do under both profiles.
 
     In a strict group overlapping intervals (ends included) tie too. Equal values tie there even
-    without intervals: nothing measured tells them apart, and the order shown must not become a rank.
+    without intervals: nothing measured tells them apart, and the order shown must not become a
+    rank.
     """
     if one.primary_value == other.primary_value:
         return True

@@ -21,8 +21,8 @@ def rank(
 ) -> None:
     """Make `comparison_groups`, `rankings`, `exclusions` and `record_events`, replacing older ones.
 
-    The connection has the relations `runs` and `implementations` (which say whose a run is), with the
-    columns of `warehouse.tables`; manifests are canonical JSON.
+    The connection has the relations `runs` and `implementations` (which say whose a run is), with
+    the columns of `warehouse.tables`; manifests are canonical JSON.
 
     `review` (schema `REVIEW`) names the runs that must not be ranked and why: `HELD_FOR_REVIEW`,
     `RETRACTED` or `SUPERSEDED`. `intervals` (schema `INTERVALS`) has at most one row a run: between

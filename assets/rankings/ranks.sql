@@ -1,5 +1,5 @@
 -- rankings: the place of every eligible run in its comparison group, and beside it the
--- leaderboard's own. `policy.py` says the same of one group in Python, the leaderboard's order aside.
+-- leaderboard's own. `policy.py` says the former in Python, of one group.
 
 create or replace table rankings as
 with eligible as (
@@ -10,7 +10,7 @@ spans as (
     select
         group_number,
         primary_value as value,
-        if(bool_and(low is not null and high is not null), min(low), null) as low,
+        if(bool_and(low is not null and high is not null), max(low), null) as low,
         if(bool_and(low is not null and high is not null), min(high), null) as high
     from eligible
     semi join (from numbered_groups where profile = 'strict') using (group_number)
