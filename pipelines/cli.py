@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -64,8 +65,9 @@ def ui(
     """Open Dagster's UI, with its daemon, on the same home."""
     settings = _settings(home=home)
     prepare_instance(settings.kept())
-    workspace = ["--module-name", "pipelines.definitions"]
-    os.execvp("dagster", ["dagster", "dev", *workspace, "--host", "127.0.0.1", "--port", str(port)])
+    command = ["dagster", "dev", "--module-name", "pipelines.definitions"]
+    address = ["--host", "127.0.0.1", "--port", str(port)]
+    os.execv(sys.executable, [sys.executable, "-m", *command, *address])
 
 
 def _settings(**given: Any) -> Settings:
@@ -84,3 +86,7 @@ def _show_progress() -> None:
 def _fail(sentence: str) -> NoReturn:
     errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False)
     raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    app()

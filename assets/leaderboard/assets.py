@@ -56,7 +56,7 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
     """
     home, source = pipeline.home(), pipeline.open_source()
     ids = {row["kernel_key"]: row["kernel_id"] for row in kernel_listing(home) if row["listed"]}
-    pages, changed, failed = 0, 0, []
+    kernels_fetched, pages, changed, failed = 0, 0, 0, []
     for key in progress(context.partition_keys, "fetching"):
         if key not in ids:
             context.add_asset_metadata({"listed": False}, partition_key=key)
@@ -68,6 +68,7 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
             context.add_asset_metadata({"problem": str(problem)}, partition_key=key)
             failed.append(f"{key} ({problem})")
             continue
+        kernels_fetched += 1
         pages += fetched.pages
         changed += fetched.changed
         if fetched.changed:
@@ -75,7 +76,7 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
             context.add_asset_metadata(what, partition_key=key)
     if failed and len(failed) == len(context.partition_keys):
         raise dg.Failure(f"no kernel was fetched: {'; '.join(failed[:3])}")
-    summary = {"kernels_fetched": len(context.partition_keys) - len(failed), "pages_fetched": pages}
+    summary = {"kernels_fetched": kernels_fetched, "pages_fetched": pages}
     return dg.MaterializeResult(
         metadata={**summary, "kernels_changed": changed, "kernels_failed": dg.MetadataValue.json(failed)}
     )

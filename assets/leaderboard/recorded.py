@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assets.leaderboard.snapshots import Page
-from assets.leaderboard.sources import RECORDED, DirectorySource
+from assets.leaderboard.sources import RECORDED, DirectorySource, RecordedSource
 
 PROVENANCE = """\
 24 kernels of NVIDIA SOL-ExecBench and 75 of their public submissions, in the shape of the leaderboard's own
@@ -39,6 +39,21 @@ def recorded_pages(directory: Path, names: set[str]) -> Iterator[Page]:
         for page in source.kernel(kernel["id"]):
             served = _KERNELS_SERVED if page.locator.startswith("/kernels") else _SUBMISSIONS_SERVED
             yield Page(page.locator, page.body, served, f"recorded:{page.locator}")
+
+
+def recorded_directory(directory: Path) -> None:
+    """Write the sample out as a directory of saved answers, as DirectorySource reads it."""
+    source = RecordedSource()
+    (listing,) = source.kernel_listing()
+    pages = {"kernels.json": listing.body}
+    for kernel in orjson.loads(listing.body)["data"]["kernels"]:
+        definition, submissions = source.kernel(kernel["id"])
+        pages[f"kernels/{kernel['id']}.json"] = definition.body
+        pages[f"submissions/{kernel['id']}.json"] = submissions.body
+    for name, body in pages.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
 
 
 def main(directory: str, names: str) -> None:

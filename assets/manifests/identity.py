@@ -15,12 +15,8 @@ from assets.leaderboard.snapshots import digest_of
 
 API_VERSION = "kernelindex.dev/v1alpha1"
 
-# Numbers that orjson and RFC 8785 may write differently: one with an exponent, a whole one with a fraction,
-# one with more digits than a double holds; and null, which may have been a NaN. What looks like these
-# within a string only costs the slow way.
-_DOUBTFUL = re.compile(rb"[:,\[](?:-?\d++(?:(?:\.\d++)?e[-+]?\d++|\.0|(?<=\d{16}))[,}\]]|null)")
-
-# Keys are sorted by UTF-16 units there and by UTF-8 bytes here, which is the same up to U+FFFF.
+_WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")
+# Keys are sorted by UTF-16 units in RFC 8785 and by UTF-8 bytes in orjson: the same up to U+FFFF.
 _ASTRAL = re.compile(rb"[\xf0-\xf4]")
 
 
@@ -37,16 +33,29 @@ def canonical_json(value: Any) -> bytes:
     Raises NotCanonical where RFC 8785 knows no form for the value.
     """
     try:
-        fast = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER)
+        if not _doubtful(text):
+            return text
     except TypeError:
-        fast = b"null"
-    plain = fast.isascii() or not _ASTRAL.search(fast)
-    if plain and fast[:1] in b"{[" and not _DOUBTFUL.search(fast):
-        return fast
+        pass
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeError, RecursionError) as error:
         raise NotCanonical(f"can't be written as canonical JSON: {error}") from error
+
+
+def _doubtful(text: bytes) -> bool:
+    """Whether orjson's text may differ from RFC 8785's; where a string looks so, that only costs time."""
+    return (
+        # A whole number that was a float, one with an exponent, a null that may have been a NaN,
+        (b".0" in text and _WHOLE_FLOAT.search(text) is not None)
+        or b"e+" in text
+        or b"e-" in text
+        or b"null" in text
+        # a number that is no part of anything, names that may be in another order.
+        or text[0] not in b"{["
+        or (not text.isascii() and _ASTRAL.search(text) is not None)
+    )
 
 
 def key_of(value: Any) -> str:
@@ -64,10 +73,11 @@ class Manifest(NamedTuple):
 def name_manifest(kind: str, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Manifest:
     """Name the object that these make by its digest.
 
-    The canonical text is put together from its parts, which are sorted by name already: so a spec is
+    The whole is put together from its parts, which are in order of their names already: so a spec is
     written once for both the digest and the manifest.
     """
     head = f'{{"apiVersion":"{API_VERSION}","kind":"{kind}",'.encode()
     tail = b'"spec":' + canonical_json(spec) + b"}"
-    whole = head + b'"metadata":' + canonical_json(metadata) + b"," + tail
+    # Metadata is text alone, under ASCII names: orjson writes that as RFC 8785 does.
+    whole = head + b'"metadata":' + orjson.dumps(metadata, option=orjson.OPT_SORT_KEYS) + b"," + tail
     return Manifest(digest_of(head + tail), whole.decode())
