@@ -2,5 +2,7 @@
 
 import warnings
 
-# Single-run backfills are what partitions are for here; that Dagster calls them beta is no news to a user.
+# Single-run backfills and checks of partitions are what a kernel being a partition is for; that Dagster calls
+# them beta and preview is no news to a user.
 warnings.filterwarnings("ignore", message="Parameter `backfill_policy`")
+warnings.filterwarnings("ignore", message="Specifying a partitions_def on an AssetCheckSpec")

@@ -9,9 +9,8 @@ from dagster import DagsterInstance
 from assets.leaderboard.assets import kernels
 from assets.leaderboard.kernel_pages import fetch_kernel_listing
 from pipelines.definitions import defs
+from pipelines.jobs import range_tags
 from pipelines.settings import Settings
-
-RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
 class Failed(Exception):
@@ -44,7 +43,7 @@ def run_ingest(settings: Settings, instance: DagsterInstance) -> Outcome:
     keys = instance.get_dynamic_partitions(kernels.name or "")
     result = defs.resolve_job_def("ingest").execute_in_process(
         instance=instance,
-        tags={RANGE_START: keys[0], RANGE_END: keys[-1]},
+        tags=range_tags(keys),
         run_config={
             "resources": {"pipeline": {"config": {"source": settings.source}}},
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},

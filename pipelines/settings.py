@@ -20,6 +20,12 @@ class Settings(BaseSettings):
     home: Annotated[Path, Field(description="where everything is kept")] = Path("data")
     source: Annotated[str, Field(description="recorded, a directory of saved answers, or live")] = "recorded"
 
+    nightly_cron: Annotated[str, Field(description="when the nightly schedule ticks")] = "0 2 * * *"
+    weekly_cron: Annotated[str, Field(description="when the weekly schedule ticks")] = "0 4 * * 0"
+    time_zone: Annotated[str, Field(description="of both, as Europe/Berlin")] = "UTC"
+    webhook_url: Annotated[str | None, Field(description="where failed runs are posted to, as JSON")] = None
+    keep_runs_days: Annotated[int, Field(description="how long Dagster's runs are kept", ge=1)] = 90
+
     def kept(self) -> Home:
         """The home directory, as an absolute path."""
         return Home(self.home.absolute())

@@ -6,11 +6,20 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from assets.leaderboard.snapshots import digest_of
 from pipelines.progress import log
 from pipelines.resources import Pipeline
 from warehouse.home import Home
 from warehouse.parquet import collect, read_table, write_table
 from warehouse.tables import Table
+
+# The pool of steps that write tables or the warehouse: one at a time, over all runs, so that of two that
+# write the same table the later one has seen all that the other saw.
+PUBLISHING = "publishing"
+
+# Whatever upstream was made anew is carried on, once nothing upstream is in progress. Kernels without pages
+# (they can't be fetched, say) hold nothing up.
+CARRY_ON = dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing())
 
 PREVIEW_ROWS = 10
 _LONGEST_CELL = 80
@@ -26,6 +35,7 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
             for table, stages in tables.items()
         ],
         can_subset=True,
+        pool=PUBLISHING,
     )
     def collected(
         context: dg.AssetExecutionContext, pipeline: Pipeline
@@ -57,7 +67,7 @@ def table_spec(table: Table, deps: Iterable[str], group: str) -> dg.AssetSpec:
         group_name=group,
         kinds={"parquet", "duckdb"},
         metadata={"dagster/column_schema": dg.TableSchema(columns=columns)},
-        skippable=True,
+        automation_condition=CARRY_ON,
     )
 
 
@@ -72,6 +82,7 @@ def table_result(home: Home, table: Table, changed: bool) -> dg.MaterializeResul
             "file": dg.MetadataValue.path(home.table(table.name)),
             "preview": preview(rows),
         },
+        data_version=dg.DataVersion(digest_of(home.table(table.name).read_bytes())),
     )
 
 

@@ -6,11 +6,18 @@ import dagster as dg
 
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from warehouse.build import BuildError, build_warehouse
+from pipelines.table_assets import CARRY_ON, PUBLISHING
+from warehouse.build import BuildError, build_warehouse, warehouse_version
 from warehouse.tables import TABLES
 
 
-@dg.asset(group_name="warehouse", kinds={"duckdb"}, deps=list(TABLES), pool="publishing")
+@dg.asset(
+    group_name="warehouse",
+    kinds={"duckdb"},
+    deps=list(TABLES),
+    pool=PUBLISHING,
+    automation_condition=CARRY_ON,
+)
 def warehouse(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     """`warehouse.duckdb`: all tables, with their comments, and the views for people.
 
@@ -19,13 +26,16 @@ def warehouse(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     home = pipeline.home()
     log.info("building the warehouse")
     try:
-        counts = build_warehouse(home)
+        changed = build_warehouse(home)
     except BuildError as problem:
         raise dg.Failure(f"the warehouse was not published: {problem}") from problem
+    version = warehouse_version(home) or ""
     return dg.MaterializeResult(
         metadata={
-            **counts,
+            "changed": changed,
+            "version": version,
             "file": dg.MetadataValue.path(home.warehouse),
             "size_bytes": home.warehouse.stat().st_size,
-        }
+        },
+        data_version=dg.DataVersion(version),
     )

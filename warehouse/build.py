@@ -1,9 +1,10 @@
 """The DuckDB build: from Parquet tables to `warehouse.duckdb`, aside and then into place.
 
-The file holds its tables (no path leads out of it), comments on each table and column, and the views for
-people, which are in `views.sql`.
+The file holds its tables (no path leads out of it), comments on each table and column, the views for people,
+which are in `views.sql`, and in `warehouse_version` what it was built from.
 """
 
+import hashlib
 from pathlib import Path
 
 import duckdb
@@ -19,27 +20,49 @@ class BuildError(Exception):
     """A warehouse that must not be published; says what is wrong with which table."""
 
 
-def build_warehouse(home: Home) -> dict[str, int]:
-    """Build the warehouse from all Parquet tables and move it into place; return the rows of each table.
+def build_warehouse(home: Home) -> bool:
+    """Build the warehouse from all Parquet tables and move it into place; False where it is so already.
 
     Readers that have the old file open keep it. Raises BuildError where a table is missing or breaks its key:
     the old warehouse then stays.
     """
-    counts: dict[str, int] = {}
+    version = _version(home)
+    if version == warehouse_version(home):
+        return False
     with written_aside(home.warehouse) as aside:
         aside.unlink()  # DuckDB wants to make the file itself.
         with duckdb.connect(aside) as connection:
             for table in TABLES.values():
-                counts[table.name] = _add_table(connection, home, table)
+                _add_table(connection, home, table)
             connection.execute(VIEWS.read_text())
+            connection.execute("create table warehouse_version as select $1 as version", [version])
             connection.execute("checkpoint")
-    return counts
+    return True
 
 
-def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) -> int:
+def warehouse_version(home: Home) -> str | None:
+    """What the published warehouse was built from, as a digest; None where there is none that says so."""
+    try:
+        with duckdb.connect(home.warehouse, read_only=True) as connection:
+            (version,) = connection.execute("select version from warehouse_version").fetchall()[0]
+            return str(version)
+    except duckdb.Error:
+        return None
+
+
+def _version(home: Home) -> str:
+    """A digest of all that a warehouse is built from: this room's own files, and the tables'."""
+    digest = hashlib.sha256()
+    for path in [*sorted(Path(__file__).parent.glob("*.*")), *map(home.table, TABLES)]:
+        if not path.exists():
+            raise BuildError(f"table {path.stem} was never made: run `kernelindex ingest`")
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) -> None:
     path = home.table(table.name)
-    if not path.exists():
-        raise BuildError(f"table {table.name} was never made: run `kernelindex ingest`")
     connection.execute(_create(table))
     try:
         connection.execute(f"insert into {table.name} by name from read_parquet($1)", [str(path)])
@@ -49,8 +72,6 @@ def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) 
     twice = f"select {key} from {table.name} group by all having count(*) > 1 order by all limit 1"
     if broken := connection.execute(twice).fetchone():
         raise BuildError(f"table {table.name} has more than one row with ({key}) = {broken}")
-    (count,) = connection.execute(f"select count(*) from {table.name}").fetchall()[0]
-    return int(count)
 
 
 def _create(table: Table) -> str:
@@ -59,12 +80,13 @@ def _create(table: Table) -> str:
         f"  {column.name} {column.sql_type}{' not null' if column.required else ''}"
         for column in table.columns
     )
-    comments = [f"comment on table {table.name} is {_quoted(table.grain)};"] + [
-        f"comment on column {table.name}.{column.name} is {_quoted(column.comment)};"
+    comments = [f"comment on table {table.name} is {quoted(table.grain)};"] + [
+        f"comment on column {table.name}.{column.name} is {quoted(column.comment)};"
         for column in table.columns
     ]
     return f"create table {table.name} (\n{columns}\n);\n" + "\n".join(comments)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Text as SQL writes it, for statements that take no parameters."""
     return "'" + text.replace("'", "''") + "'"

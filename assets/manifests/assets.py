@@ -10,7 +10,7 @@ from assets.leaderboard.snapshots import SnapshotError
 from assets.manifests.kernel_manifests import CODE_VERSION, MANIFEST_TABLES, SOURCE_TABLES, make_manifests
 from pipelines.progress import progress
 from pipelines.resources import Pipeline
-from pipelines.table_assets import collected_tables
+from pipelines.table_assets import CARRY_ON, collected_tables
 from warehouse.tables import DRIFT, PAGES, QUARANTINE
 
 GROUP = "manifests"
@@ -22,6 +22,7 @@ GROUP = "manifests"
     partitions_def=kernels,
     deps=[kernel_pages],
     code_version=CODE_VERSION,
+    automation_condition=CARRY_ON,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:

@@ -9,7 +9,7 @@ from assets.rankings.policy import POLICY
 from assets.rankings.tables import TABLES, rank_tables
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from pipelines.table_assets import table_result, table_spec
+from pipelines.table_assets import PUBLISHING, table_result, table_spec
 from warehouse.parquet import write_table
 
 GROUP = "rankings"
@@ -19,7 +19,8 @@ GROUP = "rankings"
     specs=[
         table_spec(table, ["runs", "implementations"], GROUP).replace_attributes(code_version=POLICY)
         for table in TABLES
-    ]
+    ],
+    pool=PUBLISHING,
 )
 def ranking_tables(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
     """Every run's place in its comparison group, by policy, and what follows from it."""

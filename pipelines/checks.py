@@ -1,0 +1,297 @@
+"""The asset checks: what must hold before a warehouse is published, and what people should look at.
+
+Each check is a query, or a small function, that gives the rows that break it: none, where all is well. The
+blocking ones keep a wrong warehouse from being published: the one published last stays.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+import dagster as dg
+import duckdb
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assets.leaderboard.assets import kernels
+from assets.leaderboard.snapshots import digest_of
+from assets.manifests.identity import canonical_json
+from assets.rankings.policy import Candidate, places
+from pipelines.resources import Pipeline
+from pipelines.table_assets import preview
+from warehouse.build import quoted
+from warehouse.home import Home
+from warehouse.parquet import read_table
+from warehouse.parts import read_part
+from warehouse.tables import QUARANTINE, TABLES
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: of which table, what must hold, and what gives the rows that break it."""
+
+    table: str
+    name: str
+    holds: str
+    broken: str | Callable[[duckdb.DuckDBPyConnection], pa.Table]
+    blocking: bool = True
+
+    def spec(self) -> dg.AssetCheckSpec:
+        """The check as Dagster knows it."""
+        return dg.AssetCheckSpec(self.name, asset=self.table, description=self.holds, blocking=self.blocking)
+
+    def result(self, tables: duckdb.DuckDBPyConnection) -> dg.AssetCheckResult:
+        """Look, and name the rows that break it."""
+        rows = (
+            tables.sql(self.broken).to_arrow_table() if isinstance(self.broken, str) else self.broken(tables)
+        )
+        return dg.AssetCheckResult(
+            asset_key=self.table,
+            check_name=self.name,
+            passed=rows.num_rows == 0,
+            severity=dg.AssetCheckSeverity.ERROR if self.blocking else dg.AssetCheckSeverity.WARN,
+            metadata={"broken": rows.num_rows, "rows": preview(rows)},
+        )
+
+
+def opened_tables(home: Home) -> duckdb.DuckDBPyConnection:
+    """A connection in which every table stands under its name, and those published last in `published`."""
+    connection = duckdb.connect()
+    for table in TABLES.values():
+        connection.register(table.name, read_table(home, table))
+    if home.warehouse.exists():
+        connection.execute(f"attach {quoted(str(home.warehouse))} as published (read_only)")
+    return connection
+
+
+DIGESTS = {
+    "operations": "operation_digest",
+    "workloads": "workload_digest",
+    "projects": "project_digest",
+    "implementations": "implementation_digest",
+    "protocols": "protocol_digest",
+    "environments": "environment_digest",
+    "runs": "run_digest",
+}
+
+REFERENCES = {
+    "workloads": ["operations"],
+    "implementations": ["operations", "projects"],
+    "runs": ["operations", "workloads", "implementations", "protocols", "environments"],
+    "comparison_groups": ["operations", "workloads", "protocols", "environments"],
+    "rankings": ["runs"],
+    "record_events": ["runs"],
+    "exclusions": ["runs"],
+}
+
+
+def unresolved(*tables: str) -> str:
+    """The query for references of these tables that lead nowhere."""
+    return " union all ".join(
+        f"select '{table}' as 'table', '{DIGESTS[other]}' as reference, {DIGESTS[other]} as digest "
+        f"from {table} anti join {other} using ({DIGESTS[other]})"
+        for table in tables
+        for other in REFERENCES[table]
+    )
+
+
+def wrong_digests(tables: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The manifests whose digest is not that of their apiVersion, kind and spec."""
+    wrong = []
+    for table, column in DIGESTS.items():
+        for digest, text in tables.sql(f"select {column}, manifest::varchar from {table}").fetchall():
+            manifest = orjson.loads(text)
+            del manifest["metadata"]
+            if digest_of(canonical_json(manifest)) != digest:
+                wrong.append({"table": table, "digest": digest})
+    return pa.Table.from_pylist(wrong, pa.schema([("table", pa.string()), ("digest", pa.string())]))
+
+
+def lost_submissions(tables: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The submissions that the published warehouse has and these tables have not, nor their history."""
+    published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
+    return tables.sql(
+        "select submission_id, kernel_id, username from published.source_submissions "
+        "anti join source_submissions using (submission_id)"
+        if published
+        else "select 0 as submission_id where false"
+    ).to_arrow_table()
+
+
+def other_ranks(tables: duckdb.DuckDBPyConnection) -> pa.Table:
+    """The places that the policy in Python does not give as the rankings have them, either way round."""
+    columns = (
+        "comparison_key, profile, run_digest, primary_value, low, high, evidence_level, observed_at, status, "
+        "list(reason) filter (reason is not null) as reasons"
+    )
+    candidates = tables.sql(
+        f"select {columns} from runs join comparison_groups using (comparison_key) "
+        "left join exclusions using (run_digest) cross join (select null as low, null as high) "
+        "group by all order by comparison_key, run_digest"
+    ).fetchall()
+    ranked = {
+        (key, run): place
+        for key, run, *place in tables.sql(
+            "select comparison_key, run_digest, rank, tied, display_order from rankings"
+        ).fetchall()
+    }
+    expected = {}
+    for (key, profile), group in groupby(candidates, key=lambda row: (row[0], row[1])):
+        runs = [
+            Candidate(run, value, low, high, evidence, observed_at, status, frozenset(reasons or ()))
+            for _, _, run, value, low, high, evidence, observed_at, status, reasons in group
+        ]
+        for run, place in places(runs, profile).items():
+            expected[key, run] = [place.rank, place.tied, place.display_order]
+    wrong = [
+        {"comparison_key": key, "run_digest": run, "is": str(ranked.get((key, run))), "should_be": str(place)}
+        for (key, run), place in sorted((ranked | expected).items())
+        if ranked.get((key, run)) != expected.get((key, run))
+    ]
+    fields = ("comparison_key", "run_digest", "is", "should_be")
+    return pa.Table.from_pylist(wrong, pa.schema([(name, pa.string()) for name in fields]))
+
+
+MANIFEST_CHECKS = [
+    Check(
+        "runs",
+        "references_resolve",
+        "Every digest that a workload, implementation or run refers to is there.",
+        unresolved("workloads", "implementations", "runs"),
+    ),
+    Check(
+        "runs",
+        "digests_are_those_of_manifests",
+        "Every manifest's digest, computed anew from what is stored, is the one that it is stored under.",
+        wrong_digests,
+    ),
+    Check(
+        "source_submissions",
+        "none_lost",
+        "Every submission that was published is still there, or its history says when it went.",
+        lost_submissions,
+    ),
+    Check(
+        "source_submissions",
+        "source_arithmetic",
+        "Latency times speedup is at least the geometric mean of the baselines, up to rounding (a tenth of "
+        "a per cent): an average of ratios, of whatever kind, is no smaller than their geometric mean.",
+        """
+        with baselines as (
+            select kernel_id, exp(avg(ln(baseline_latency_ms))) as baseline_ms
+            from source_workloads
+            group by kernel_id
+            having bool_and(baseline_latency_ms > 0)
+        )
+        select submission_id, latency_ms * avg_speedup as latency_times_speedup_ms, baseline_ms
+        from source_submissions join baselines using (kernel_id)
+        where outcome = 'run' and latency_ms * avg_speedup < baseline_ms * 0.999
+        """,
+        blocking=False,
+    ),
+    Check(
+        "quarantine",
+        "little_is_quarantined",
+        "Nothing is quarantined; what is needs a look.",
+        "select locator, item, problem, first_seen_at from quarantine",
+        blocking=False,
+    ),
+    Check(
+        "drift",
+        "no_drift",
+        "The source's fields are those that are known.",
+        "from drift",
+        blocking=False,
+    ),
+    Check(
+        "pages",
+        "pages_are_fresh",
+        "The newest page is not older than 10 days.",
+        "select max(fetched_at) as newest_page from pages having newest_page < now() - interval 10 days",
+        blocking=False,
+    ),
+]
+
+RANKING_CHECKS = [
+    Check(
+        "rankings",
+        "references_resolve",
+        "Every run that is ranked, excluded or holds a record is there, and so is all of every group.",
+        unresolved("comparison_groups", "rankings", "record_events", "exclusions"),
+    ),
+    Check(
+        "comparison_groups",
+        "no_group_mixes",
+        "The runs of a group have one operation, workload, protocol, environment and correctness.",
+        """
+        select comparison_key, count(distinct (
+            operation_digest, workload_digest, protocol_digest, environment_digest, correctness_key,
+            primary_metric, primary_statistic, primary_unit
+        )) as mixed
+        from runs
+        group by comparison_key
+        having mixed > 1
+        """,
+    ),
+    Check(
+        "rankings",
+        "ranked_or_excluded",
+        "A run is either ranked or excluded, and never both.",
+        """
+        select run_digest, rank is not null as ranked, excluded
+        from runs
+        left join rankings using (run_digest)
+        left join (select run_digest, true as excluded from exclusions group by all) using (run_digest)
+        where (rank is not null) = coalesce(excluded, false)
+        """,
+    ),
+    Check(
+        "rankings",
+        "ranks_are_reproduced",
+        "The policy, read independently in Python, gives every run the same place.",
+        other_ranks,
+    ),
+]
+
+
+@dg.multi_asset_check(name="check_manifests", specs=[check.spec() for check in MANIFEST_CHECKS])
+def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
+    """What must hold before runs are ranked."""
+    with opened_tables(pipeline.home()) as tables:
+        yield from [check.result(tables) for check in MANIFEST_CHECKS]
+
+
+@dg.multi_asset_check(name="check_rankings", specs=[check.spec() for check in RANKING_CHECKS])
+def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
+    """What must hold before a warehouse is published."""
+    with opened_tables(pipeline.home()) as tables:
+        yield from [check.result(tables) for check in RANKING_CHECKS]
+
+
+@dg.asset_check(asset="kernel_manifests", partitions_def=kernels)
+def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> dg.AssetCheckResult:
+    """A kernel's pages, its definition and its workloads can all be read; else it has no new runs."""
+    home = pipeline.home()
+    unreadable = 0
+    for key in context.op_execution_context.partition_keys:
+        rows = unreadable_items(home, key)
+        unreadable += rows.num_rows > 0
+        # One result a kernel: a run over many kernels has only one of its own, which is for them all.
+        context.op_execution_context.log_event(
+            dg.AssetCheckEvaluation(  # type: ignore[arg-type]  # It is taken, though not annotated.
+                asset_key=dg.AssetKey("kernel_manifests"),
+                check_name="kernel_is_readable",
+                partition=key,
+                passed=rows.num_rows == 0,
+                metadata={"broken": rows.num_rows, "rows": preview(rows)},
+            )
+        )
+    return dg.AssetCheckResult(passed=unreadable == 0, metadata={"kernels": unreadable})
+
+
+def unreadable_items(home: Home, key: str) -> pa.Table:
+    """What is quarantined of a kernel, but for single submissions: each of those costs only itself."""
+    path = home.part(key, "manifests")
+    rows = read_part(path, "quarantine") if path.exists() else QUARANTINE.schema.empty_table()
+    return rows.filter(pc.invert(pc.starts_with(rows["item"], "submission")))

@@ -1,0 +1,42 @@
+"""The sensors: what starts a run without a clock, and what speaks up when one failed."""
+
+import dagster as dg
+import httpx
+
+from assets.leaderboard.assets import kernel_pages, kernels
+from pipelines.jobs import ingest, ingest_under_way, range_tags
+from pipelines.settings import Settings
+
+
+@dg.sensor(job=ingest, minimum_interval_seconds=300)
+def new_kernels(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """Ingest the kernels that were listed but never fetched."""
+    keys = context.instance.get_dynamic_partitions(kernels.name or "")
+    fetched = context.instance.get_materialized_partitions(kernel_pages.key)
+    missing = [key for key in keys if key not in fetched]
+    if not missing:
+        return dg.SkipReason("all kernels that are listed were fetched")
+    if run_id := ingest_under_way(context.instance):
+        return dg.SkipReason(f"run {run_id} is still ingesting: never two at once")
+    return dg.RunRequest(run_key=f"{len(missing)} to {missing[-1]}", tags=range_tags(missing))
+
+
+carry_on = dg.AutomationConditionSensorDefinition(
+    "carry_on",
+    target=dg.AssetSelection.all(),
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Carries new pages and manifests on to tables, rankings and the warehouse.",
+)
+
+
+@dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING)
+def failures(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
+    """Post what failed, as JSON, to KERNELINDEX_WEBHOOK_URL where that is set."""
+    url = Settings().webhook_url
+    if not url:
+        return dg.SkipReason("KERNELINDEX_WEBHOOK_URL is not set")
+    run = context.dagster_run
+    said = {"run": run.run_id, "job": run.job_name, "problem": context.failure_event.message or "it failed"}
+    text = f"{run.job_name} {run.run_id} failed: {said['problem']}"
+    httpx.post(url, json={"text": text, **said}, timeout=10).raise_for_status()
+    return None
