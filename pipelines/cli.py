@@ -13,7 +13,7 @@ from rich.logging import RichHandler
 
 from assets.leaderboard.records import Unreadable, in_words
 from assets.leaderboard.sources import SourceError
-from pipelines.instance import open_instance, prepare_instance
+from pipelines.instance import Busy, open_instance, prepare_instance
 from pipelines.progress import log
 from pipelines.settings import Settings
 
@@ -50,7 +50,7 @@ def ingest(
 
         try:
             outcome = run_ingest(settings, instance)
-        except (SourceError, Unreadable, Failed) as problem:
+        except (SourceError, Unreadable, Busy, Failed) as problem:
             _fail(str(problem))
     show_summary(console, settings.kept(), outcome)
     if outcome.failed_kernels:

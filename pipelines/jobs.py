@@ -20,7 +20,7 @@ list_kernels = dg.define_asset_job(
     description="Fetch the listing of kernels alone: new ones become partitions.",
 )
 
-_UNDER_WAY = [
+UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -39,7 +39,7 @@ def range_tags(keys: Sequence[str]) -> dict[str, str]:
 
 def ingest_under_way(instance: dg.DagsterInstance) -> str | None:
     """The id of an ingest that has not ended, if there is one."""
-    runs = instance.get_runs(dg.RunsFilter(job_name=ingest.name, statuses=_UNDER_WAY), limit=1)
+    runs = instance.get_runs(dg.RunsFilter(job_name=ingest.name, statuses=UNDER_WAY), limit=1)
     return runs[0].run_id if runs else None
 
 

@@ -9,6 +9,7 @@ from dagster import DagsterInstance
 from assets.leaderboard.assets import kernels
 from assets.leaderboard.kernel_pages import fetch_kernel_listing
 from pipelines.definitions import defs
+from pipelines.instance import BY_COMMAND, only_command
 from pipelines.jobs import range_tags
 from pipelines.settings import Settings
 
@@ -34,8 +35,13 @@ def run_ingest(settings: Settings, instance: DagsterInstance) -> Outcome:
     The listing is fetched first: Dagster wants to know a run's partitions before it starts.
 
     Raises SourceError where the source can't be opened or has no listing, Unreadable where that can't be
-    read, Failed where the run failed.
+    read, Busy while another command ingests into the home, Failed where the run failed.
     """
+    with only_command(settings.kept(), instance):
+        return _run(settings, instance)
+
+
+def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
     rows = fetch_kernel_listing(settings.opened_source(), settings.kept())
     if not rows:
         raise Failed("the source lists no kernels")
@@ -43,7 +49,7 @@ def run_ingest(settings: Settings, instance: DagsterInstance) -> Outcome:
     keys = instance.get_dynamic_partitions(kernels.name or "")
     result = defs.resolve_job_def("ingest").execute_in_process(
         instance=instance,
-        tags=range_tags(keys),
+        tags={**range_tags(keys), **BY_COMMAND},
         run_config={
             "resources": {"pipeline": {"config": {"source": settings.source}}},
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
