@@ -5,7 +5,7 @@ What stands in a spec belongs in `kinds` and `normalise`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -70,14 +70,40 @@ class Manifest(NamedTuple):
     json: str
 
 
-def name_manifest(kind: str, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Manifest:
-    """Name the object that these make by its digest.
+def name_manifest(kind: str, metadata: Mapping[str, Any], spec: bytes) -> Manifest:
+    """Name the object that these make by its digest; `spec` is canonical JSON already.
 
-    The whole is put together from its parts, which are in order of their names already: so a spec is
-    written once for both the digest and the manifest.
+    The whole is put together from its parts, which are in order of their names: so a spec is written once
+    for both the digest and the manifest.
     """
     head = f'{{"apiVersion":"{API_VERSION}","kind":"{kind}",'.encode()
-    tail = b'"spec":' + canonical_json(spec) + b"}"
+    tail = b'"spec":' + spec + b"}"
     # Metadata is text alone, under ASCII names: orjson writes that as RFC 8785 does.
     whole = head + b'"metadata":' + orjson.dumps(metadata, option=orjson.OPT_SORT_KEYS) + b"," + tail
     return Manifest(digest_of(head + tail), whole.decode())
+
+
+class Pattern:
+    """Specs of one kind that differ in a few places only: the rest is written once, and those are filled in.
+
+    What fills a place never changes the order of names, so that a filled pattern is the canonical JSON of the
+    filled spec.
+    """
+
+    def __init__(self, kind: str, spec: Mapping[str, Any], examples: Sequence[Any]) -> None:
+        """`examples` are the values that stand in the places now, in the order of the canonical JSON.
+
+        Raises ValueError where an example does not stand there exactly once, in that order.
+        """
+        self.kind = kind
+        self._parts = []
+        rest = canonical_json(spec)
+        for example in examples:
+            part, rest = rest.split(canonical_json(example))
+            self._parts.append(part)
+        self._end = rest
+
+    def fill(self, metadata: Mapping[str, Any], *values: bytes) -> Manifest:
+        """The manifest with these values, canonical JSON each, in the places."""
+        pieces = [piece for pair in zip(self._parts, values, strict=True) for piece in pair]
+        return name_manifest(self.kind, metadata, b"".join(pieces) + self._end)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import ConfigDict, Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from assets.manifests.identity import Manifest, name_manifest
+from assets.manifests.identity import Manifest, Pattern, canonical_json, name_manifest
 
 Token = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
@@ -372,4 +372,13 @@ def build(kind: str, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Ma
     """
     _METADATA.validate_python(metadata)
     _SPECS[kind].validate_python(spec)
-    return name_manifest(kind, metadata, spec)
+    return name_manifest(kind, metadata, canonical_json(spec))
+
+
+def pattern(kind: str, spec: Mapping[str, Any], *examples: Any) -> Pattern:
+    """Hold an example of a spec to the kind's model, and make a pattern of it.
+
+    What then fills the places must be as the examples are. Raises as `build` does.
+    """
+    _SPECS[kind].validate_python(spec)
+    return Pattern(kind, spec, examples)

@@ -20,15 +20,14 @@ from assets.leaderboard.records import Records, Row, in_words
 from assets.leaderboard.snapshots import Page
 from assets.manifests import kinds
 from assets.manifests.expressions import ExpressionError, derive, in_order
-from assets.manifests.identity import Manifest, NotCanonical, key_of
-from assets.manifests.kinds import build
+from assets.manifests.identity import Manifest, NotCanonical, Pattern, canonical_json, key_of
+from assets.manifests.kinds import build, pattern
 
 # Stands for these rules: raise it when a manifest changes, so that all is normalised anew.
 NORMALISER_VERSION = "1"
 
 RUN = "run"
 QUARANTINED = "QUARANTINED"
-SOURCE = "sol-execbench"
 METRIC_KEY = "latency:mean:ns"
 
 _DTYPES = {
@@ -52,6 +51,7 @@ _SUITE_CORRECTNESS: kinds.Correctness = {
     "comparator": "sol_execbench_eval",
     "description": "Correctness must pass on every case in the SOL evaluation stack.",
 }
+LARGEST_INTEGER = 2**53 - 1
 CORRECTNESS_KEY = key_of({"correctness": _SUITE_CORRECTNESS})
 
 
@@ -97,7 +97,7 @@ def outcome_of(submission: Row) -> str:
     return RUN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Suite:
     """What a kernel's runs have in common."""
 
@@ -237,54 +237,47 @@ def _add_run(tables: dict[str, list[Row]], suite: _Suite | None, submission: Row
         if not submission.get(name):
             raise Unusable(f"it would be a run, but names no {name}")
     username, gpu_type = submission["username"], submission["gpu_type"]
+    external_id = str(submission["submission_id"])
+    group = _group(suite, gpu_type, submission["evaluation_stack_version"])
     project = _project(username)
-    protocol = _protocol(submission["evaluation_stack_version"])
-    environment = _environment(gpu_type, submission["evaluation_stack_version"])
-    implementation = _implementation(suite, submission, project, environment)
-    comparison_key = _comparison_key(suite, protocol["protocol_digest"], environment["environment_digest"])
+    implementation = _implementation(group, external_id, project)
     mean_ns = round_half_up(submission["latency_ms"] * 1e6)
+    if mean_ns > LARGEST_INTEGER:
+        raise Unusable(f"its latency of {submission['latency_ms']} ms is beyond what canonical JSON can hold")
     metrics = {name: submission[name] for name in _METRICS if submission.get(name) is not None}
-    spec: dict[str, Any] = {
-        "implementationDigest": implementation["implementation_digest"],
-        "workloadDigest": suite.workload_digest,
-        "protocolDigest": protocol["protocol_digest"],
-        "environmentDigest": environment["environment_digest"],
-        "status": "passed",
-        "timing": {"primaryStatistic": "mean", "latencyNs": {"mean": mean_ns}},
-        "sourceNative": {
-            "source": SOURCE,
-            "benchmark": suite.kernel_name,
-            "externalId": str(submission["submission_id"]),
-            "metrics": metrics,
-        },
-    }
-    observed_at = submission.get("finished_at") or submission.get("submitted_at")
-    if observed_at:
-        # Milliseconds, cut and not rounded.
-        observed_at = observed_at.replace(microsecond=observed_at.microsecond // 1000 * 1000)
-        spec["observedAt"] = observed_at.isoformat(timespec="milliseconds")[:23] + "Z"
     metadata: dict[str, Any] = {
-        "name": f"sol-submission-{submission['submission_id']}",
+        "name": f"sol-submission-{external_id}",
         "title": f"{username} · {suite.kernel_name} · {gpu_type}",
     }
     if submission.get("worker_id"):
         metadata["labels"] = {"worker": submission["worker_id"]}
-    run = build("BenchmarkRun", metadata, spec)
+    values = [
+        b'"%b"' % implementation["implementation_digest"].encode(),
+        b'"%b"' % external_id.encode(),
+        canonical_json(metrics),
+        b"%d" % mean_ns,
+    ]
+    observed_at = submission.get("finished_at") or submission.get("submitted_at")
+    if observed_at:
+        # Milliseconds, cut and not rounded.
+        observed_at = observed_at.replace(microsecond=observed_at.microsecond // 1000 * 1000)
+        values.insert(1, b'"%bZ"' % observed_at.isoformat(timespec="milliseconds")[:23].encode())
+    run = (group.runs if observed_at else group.runs_without_time).fill(metadata, *values)
     tables["projects"].append(project)
-    tables["protocols"].append(protocol)
-    tables["environments"].append(environment)
+    tables["protocols"].append(group.protocol)
+    tables["environments"].append(group.environment)
     tables["implementations"].append(implementation)
     tables["runs"].append(
         {
             "run_digest": run.digest,
-            "external_id": str(submission["submission_id"]),
+            "external_id": external_id,
             "operation_digest": suite.operation_digest,
             "workload_digest": suite.workload_digest,
             "implementation_digest": implementation["implementation_digest"],
-            "protocol_digest": protocol["protocol_digest"],
-            "environment_digest": environment["environment_digest"],
+            "protocol_digest": group.protocol["protocol_digest"],
+            "environment_digest": group.environment["environment_digest"],
             "correctness_key": CORRECTNESS_KEY,
-            "comparison_key": comparison_key,
+            "comparison_key": group.comparison_key,
             "status": "passed",
             "observed_at": observed_at,
             "primary_metric": "latency",
@@ -299,6 +292,99 @@ def _add_run(tables: dict[str, list[Row]], suite: _Suite | None, submission: Row
             "manifest": run.json,
         }
     )
+
+
+def _implementation(group: "_Group", external_id: str, project: Row) -> Row:
+    revision = f"submission-{external_id}"
+    implementation = group.implementations.fill(
+        {"name": f"sol-{revision}", "title": f"{project['name']} · {group.suite.kernel_name}"},
+        b'"%b"' % revision.encode(),
+    )
+    return {
+        "implementation_digest": implementation.digest,
+        "operation_digest": group.suite.operation_digest,
+        "project_digest": project["project_digest"],
+        "revision": revision,
+        "manifest": implementation.json,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """What the runs of a comparison group have in common, made once for all of them."""
+
+    suite: _Suite
+    protocol: Row
+    environment: Row
+    comparison_key: str
+    implementations: Pattern
+    runs: Pattern
+    runs_without_time: Pattern
+
+
+@lru_cache(maxsize=1000)
+def _group(suite: _Suite, gpu_type: str, stack_version: str) -> _Group:
+    protocol, environment = _protocol(stack_version), _environment(gpu_type, stack_version)
+    return _Group(
+        suite,
+        protocol,
+        environment,
+        key_of(
+            {
+                "v": 1,
+                "operation": suite.operation_digest,
+                "workload": suite.workload_digest,
+                "protocol": protocol["protocol_digest"],
+                "environment": environment["environment_digest"],
+                "correctness": CORRECTNESS_KEY,
+                "metric": METRIC_KEY,
+            }
+        ),
+        _implementations(suite, environment),
+        _runs(suite, protocol, environment, "2026-01-01T00:00:00.000Z"),
+        _runs(suite, protocol, environment, None),
+    )
+
+
+def _implementations(suite: _Suite, environment: Row) -> Pattern:
+    """All implementations of an operation on a GPU: they differ in the revision."""
+    revision = "a revision"
+    spec: kinds.ImplementationRevision = {
+        "projectRevision": {"version": revision},
+        "operation": {"specDigest": suite.operation_digest},
+        "callable": {"language": "unknown"},
+        "support": {
+            "hardwareArchitectures": [environment["architecture"]],
+            "productsTested": [environment["product"]],
+            "dtypes": list(suite.dtypes),
+        },
+        "licensing": {},
+    }
+    return pattern("ImplementationRevision", spec, revision)
+
+
+def _runs(suite: _Suite, protocol: Row, environment: Row, time: str | None) -> Pattern:
+    """All runs of a comparison group: they differ in implementation, time, id, metrics and mean."""
+    implementation, external_id, mean_ns = "sha256:" + "0" * 64, "a submission", 12345
+    metrics: kinds.Metrics = {"sol_score": 0.5}
+    spec: kinds.BenchmarkRun = {
+        "implementationDigest": implementation,
+        "workloadDigest": suite.workload_digest,
+        "protocolDigest": protocol["protocol_digest"],
+        "environmentDigest": environment["environment_digest"],
+        "status": "passed",
+        "timing": {"primaryStatistic": "mean", "latencyNs": {"mean": mean_ns}},
+        "sourceNative": {
+            "source": "sol-execbench",
+            "benchmark": suite.kernel_name,
+            "externalId": external_id,
+            "metrics": metrics,
+        },
+    }
+    if time:
+        spec["observedAt"] = time
+        return pattern("BenchmarkRun", spec, implementation, time, external_id, metrics, mean_ns)
+    return pattern("BenchmarkRun", spec, implementation, external_id, metrics, mean_ns)
 
 
 @lru_cache(maxsize=10_000)
@@ -372,47 +458,6 @@ def _environment(gpu_type: str, stack_version: str) -> Row:
         "architecture": architecture,
         "manifest": environment.json,
     }
-
-
-def _implementation(suite: _Suite, submission: Row, project: Row, environment: Row) -> Row:
-    revision = f"submission-{submission['submission_id']}"
-    implementation = build(
-        "ImplementationRevision",
-        {"name": f"sol-{revision}", "title": f"{project['name']} · {suite.kernel_name}"},
-        {
-            "projectRevision": {"version": revision},
-            "operation": {"specDigest": suite.operation_digest},
-            "callable": {"language": "unknown"},
-            "support": {
-                "hardwareArchitectures": [environment["architecture"]],
-                "productsTested": [environment["product"]],
-                "dtypes": list(suite.dtypes),
-            },
-            "licensing": {},
-        },
-    )
-    return {
-        "implementation_digest": implementation.digest,
-        "operation_digest": suite.operation_digest,
-        "project_digest": project["project_digest"],
-        "revision": revision,
-        "manifest": implementation.json,
-    }
-
-
-@lru_cache(maxsize=10_000)
-def _comparison_key(suite: _Suite, protocol_digest: str, environment_digest: str) -> str:
-    return key_of(
-        {
-            "v": 1,
-            "operation": suite.operation_digest,
-            "workload": suite.workload_digest,
-            "protocol": protocol_digest,
-            "environment": environment_digest,
-            "correctness": CORRECTNESS_KEY,
-            "metric": METRIC_KEY,
-        }
-    )
 
 
 def kebab(text: str) -> str:
