@@ -277,9 +277,9 @@ def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipelin
     for key in context.op_execution_context.partition_keys:
         rows = unreadable_items(home, key)
         unreadable += rows.num_rows > 0
-        # One result a kernel: a run over many kernels has only one of its own, which is for them all.
-        context.op_execution_context.log_event(
-            dg.AssetCheckEvaluation(  # type: ignore[arg-type]  # It is taken, though not annotated.
+        # One result a kernel: the check's own is for all kernels of a run, and a backfill plans no other.
+        context.instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(
                 asset_key=dg.AssetKey("kernel_manifests"),
                 check_name="kernel_is_readable",
                 partition=key,
