@@ -4,6 +4,7 @@ Each check is a query, or a small function, that gives the rows that break it: n
 blocking ones keep a wrong warehouse from being published: the one published last stays.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,6 +14,9 @@ import duckdb
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
 
 from assets.leaderboard.assets import kernels
 from assets.leaderboard.snapshots import digest_of
@@ -113,7 +117,8 @@ def lost_submissions(tables: duckdb.DuckDBPyConnection) -> pa.Table:
     published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
     return tables.sql(
         "select submission_id, kernel_id, username from published.source_submissions "
-        "anti join source_submissions using (submission_id)"
+        "anti join source_submissions using (submission_id) "
+        "anti join submission_history using (submission_id)"
         if published
         else "select 0 as submission_id where false"
     ).to_arrow_table()
@@ -273,6 +278,11 @@ def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
 def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> dg.AssetCheckResult:
     """A kernel's pages, its definition and its workloads can all be read; else it has no new runs."""
     home = pipeline.home()
+    manifests = dg.AssetKey("kernel_manifests")
+    # A result counts for the materialisation that it names, until there is a newer one.
+    materialized = context.instance.get_latest_storage_id_by_partition(
+        manifests, dg.DagsterEventType.ASSET_MATERIALIZATION
+    )
     unreadable = 0
     for key in context.op_execution_context.partition_keys:
         rows = unreadable_items(home, key)
@@ -280,9 +290,16 @@ def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipelin
         # One result a kernel: the check's own is for all kernels of a run, and a backfill plans no other.
         context.instance.report_runless_asset_event(
             dg.AssetCheckEvaluation(
-                asset_key=dg.AssetKey("kernel_manifests"),
+                asset_key=manifests,
                 check_name="kernel_is_readable",
                 partition=key,
+                target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
+                    storage_id=materialized[key],
+                    run_id=context.op_execution_context.run_id,
+                    timestamp=time.time(),
+                )
+                if key in materialized
+                else None,
                 passed=rows.num_rows == 0,
                 metadata={"broken": rows.num_rows, "rows": preview(rows)},
             )

@@ -1,7 +1,7 @@
 """The DuckDB build: from Parquet tables to `warehouse.duckdb`, aside and then into place.
 
 The file holds its tables (no path leads out of it), comments on each table and column, the views for people,
-which are in `views.sql`, and in `warehouse_version` what it was built from.
+which are in `views.sql` and `views_cases.sql`, and in `warehouse_version` what it was built from.
 """
 
 import hashlib
@@ -11,9 +11,11 @@ import duckdb
 
 from warehouse.files import written_aside
 from warehouse.home import Home
+from warehouse.parquet import read_table
 from warehouse.tables import TABLES, Table
 
 VIEWS = Path(__file__).with_name("views.sql")
+CASE_VIEWS = Path(__file__).with_name("views_cases.sql")
 
 
 class BuildError(Exception):
@@ -34,7 +36,8 @@ def build_warehouse(home: Home) -> bool:
         with duckdb.connect(aside) as connection:
             for table in TABLES.values():
                 _add_table(connection, home, table)
-            connection.execute(VIEWS.read_text())
+            for views in (VIEWS, CASE_VIEWS):
+                connection.execute(views.read_text())
             connection.execute("create table warehouse_version as select $1 as version", [version])
             connection.execute("checkpoint")
     return True
@@ -62,10 +65,11 @@ def _version(home: Home) -> str:
 
 
 def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) -> None:
-    path = home.table(table.name)
     connection.execute(_create(table))
     try:
-        connection.execute(f"insert into {table.name} by name from read_parquet($1)", [str(path)])
+        # Read as Arrow: DuckDB takes a path for a pattern, and a home may be called anything.
+        connection.register("rows", read_table(home, table))
+        connection.execute(f"insert into {table.name} by name from rows")
     except duckdb.ConstraintException as error:
         raise BuildError(f"table {table.name} lacks a value that it must have: {error}") from error
     key = ", ".join(table.key)

@@ -2,6 +2,7 @@
 
 import filecmp
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -27,13 +28,23 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 
 def collect(home: Home, table: Table, stages: Iterable[str]) -> pa.Table:
     """A table out of the parts that stages made of all kernels: one row a key, in order of the columns."""
-    pieces = [read_part(path, table.name) for stage in stages for path in home.parts(stage)]
-    rows = pa.concat_tables([table.schema.empty_table(), *pieces])  # noqa: F841  # DuckDB reads it by name
+    pieces = [piece for stage in stages for path in home.parts(stage) for piece in _pieces(path, table)]
+    rows = pa.concat_tables(  # noqa: F841  # DuckDB reads it by name
+        [table.schema.empty_table(), *pieces], promote_options="default"
+    )
     key = ", ".join(table.key)
     with duckdb.connect() as connection:
         # Where two kernels bring one key (the same project, say), the first in order stands.
         result = connection.sql(f"select distinct on ({key}) * from rows order by all")
         return result.to_arrow_table().cast(table.schema)
+
+
+def _pieces(path: Path, table: Table) -> list[pa.Table]:
+    """A part's rows of a table; none, where older code wrote the part and knew of no such table."""
+    try:
+        return [read_part(path, table.name)]
+    except KeyError:
+        return []
 
 
 def write_table(home: Home, table: Table, rows: pa.Table) -> bool:
@@ -42,10 +53,12 @@ def write_table(home: Home, table: Table, rows: pa.Table) -> bool:
     Raises pyarrow.ArrowInvalid where the rows don't fit the table's schema.
     """
     path = home.table(table.name)
-    rows = rows.cast(table.schema)
+    if rows.column_names != table.schema.names:
+        raise pa.ArrowInvalid(f"{table.name} has other columns: {', '.join(rows.column_names)}")
     for column in table.columns:
         if column.required and rows.column(column.name).null_count:
             raise pa.ArrowInvalid(f"{table.name}.{column.name} is required, but a row lacks it")
+    rows = rows.cast(table.schema)
     with written_aside(path) as aside:
         pq.write_table(rows, aside, compression="zstd")
         if path.exists() and filecmp.cmp(aside, path, shallow=False):

@@ -5,7 +5,8 @@ nobody knows is drift; neither is an exception. What the records mean belongs in
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired
@@ -17,7 +18,7 @@ from typing_extensions import TypedDict
 from assets.leaderboard.snapshots import Page
 
 # Stands on every page's row. A new one makes all that was read stale: raise it when reading changes.
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 
 Row = dict[str, Any]
 
@@ -26,6 +27,8 @@ Integer = Annotated[int, Field(ge=-(2**53) + 1, le=2**53 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Text = Annotated[str, Field(min_length=1)]
+# The limit makes pydantic look at it: what holds half a pair of UTF-16 is no text that Arrow can keep.
+AnyText = Annotated[str, Field(max_length=2**31 - 1)]
 
 
 def _utc(value: object) -> datetime:
@@ -33,7 +36,10 @@ def _utc(value: object) -> datetime:
     if not isinstance(value, str) or len(value) < 19 or value[10] != "T":
         raise ValueError("should be a time like 2026-08-14T05:38:44.902912")
     time = datetime.fromisoformat(value)
-    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    try:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError("is a time beyond all calendars") from error
 
 
 Time = Annotated[datetime, BeforeValidator(_utc)]
@@ -78,17 +84,17 @@ class Kernel(TypedDict):
 
     id: Count
     name: Text
-    title: NotRequired[str | None]
-    description: NotRequired[str | None]
-    op_type: NotRequired[str | None]
+    title: NotRequired[AnyText | None]
+    description: NotRequired[AnyText | None]
+    op_type: NotRequired[AnyText | None]
     gpu_types: NotRequired[list[Text] | None]
     tags: NotRequired[list[Text] | None]
     axes: dict[Text, Annotated[ConstantAxis | VariableAxis | DerivedAxis, Field(discriminator="type")]]
     inputs: dict[Text, Argument]
     outputs: dict[Text, Argument]
-    baseline: NotRequired[str | None]
+    baseline: NotRequired[AnyText | None]
     baseline_latency_ms: NotRequired[Real | None]
-    latency_unit: NotRequired[str | None]
+    latency_unit: NotRequired[AnyText | None]
     sol_is_dummy: NotRequired[bool | None]
     workloads: Annotated[list[Any], Field(min_length=1)]
 
@@ -110,7 +116,7 @@ class Submission(TypedDict):
     id: Count
     kernel_id: Count
     username: NotRequired[Text | None]
-    submission_mode: NotRequired[str | None]
+    submission_mode: NotRequired[AnyText | None]
     status: Text
     is_correct: NotRequired[bool | None]
     is_disqualified: NotRequired[bool | None]
@@ -132,6 +138,7 @@ class Listing(TypedDict):
 
     submissions: list[Any]
     total: Count
+    limit: NotRequired[Any]
 
 
 @_read
@@ -156,18 +163,26 @@ _LISTING = TypeAdapter(Listing).validator
 _LISTED_KERNEL = TypeAdapter(ListedKernel).validator
 _KERNEL_LISTING = TypeAdapter(KernelListing).validator
 
-_KERNEL_FIELDS = frozenset(Kernel.__annotations__)
-_WORKLOAD_FIELDS = frozenset(Workload.__annotations__)
-_ARGUMENT_FIELDS = frozenset({*Argument.__annotations__, "description"})
-_AXIS_FIELDS = frozenset({"type", "value", "expression", "description"})
-_LISTING_FIELDS = frozenset({"submissions", "total", "offset", "limit"})
-_LISTED_KERNEL_FIELDS = frozenset({"id", "name", "title", "gpu_types", "tags", "submission_count"})
-# Kept with the page, not used (DESIGN §3).
-_SUBMISSION_FIELDS = frozenset(Submission.__annotations__) | {
-    "type", "user_id", "kernel_name", "kernel_title", "collection_id", "collection_submission_id",
-    "collection_title", "benchmark_results", "disqualification_reason", "disqualification_source",
-    "disqualified_at", "error_log", "original_filename", "started_at", "profiling_results", "run_log",
+# The fields that are known, by where they stand; those that are kept with the page and not used (DESIGN §3)
+# are among them.
+_KNOWN = {
+    "": frozenset({"data"}),
+    "data.kernels[]": frozenset({"id", "name", "title", "gpu_types", "tags", "submission_count"}),
+    "data.axes.*": frozenset({"type", "value", "expression", "description"}),
+    "data.inputs.*": frozenset({*Argument.__annotations__, "description"}),
+    "data.outputs.*": frozenset({*Argument.__annotations__, "description"}),
+    "data.workloads[]": frozenset(Workload.__annotations__),
+    "data.submissions[]": frozenset(Submission.__annotations__) | {
+        "type", "user_id", "kernel_name", "kernel_title", "benchmark_results", "disqualified_at", "error_log",
+        "original_filename", "started_at", "profiling_results", "run_log",
+    },
 }  # fmt: skip
+_KNOWN_OF_DATA = {
+    "/kernels": frozenset({"kernels"}),
+    "/kernels/": frozenset(Kernel.__annotations__),
+    "/submissions": frozenset({"submissions", "total", "offset", "limit"}),
+}
+_KNOWN_FAMILIES = re.compile(r"data\.submissions\[\]\.(collection|disqualification|review)_")
 
 
 class Unreadable(ValueError):
@@ -190,6 +205,7 @@ class Records:
 
     `kernel` is a row of source_kernels and `workloads` rows of source_workloads; `submissions` are rows of
     source_submissions that have no outcome yet; `quarantine` and `drift` rows of the tables of that name.
+    `unread` are the ids of submissions that could not be read on some page.
     """
 
     kernel: Row | None = None
@@ -197,31 +213,54 @@ class Records:
     submissions: list[Row] = field(default_factory=list)
     quarantine: list[Row] = field(default_factory=list)
     drift: list[Row] = field(default_factory=list)
+    unread: set[int] = field(default_factory=set)
 
 
 def read_kernel(kernel_id: int, pages: Iterable[Page]) -> Records:
-    """Read a kernel's pages: its definition and the listings of its submissions, in order of fetching.
+    """Read a kernel's pages: its definition and the listings of its submissions, in order of fetching."""
+    return merged(read_page(kernel_id, page) for page in pages)
 
-    A submission that stands on several pages is taken from the last one. One page that can't be read costs
-    the kernel: what is left of it then is the quarantine.
+
+def read_page(kernel_id: int, page: Page) -> Records:
+    """Read one of a kernel's pages: its definition, or a listing of submissions.
+
+    A page that can't be read is quarantined whole, as the item `page`.
     """
-    records = Records()
+    reading = _Reading(page)
+    try:
+        answer = read_answer(page)
+        if page.locator.startswith("/submissions"):
+            reading.submissions(answer["data"], kernel_id)
+        else:
+            reading.kernel(answer["data"], kernel_id)
+        reading.note_unknown(answer)
+    except Unreadable as problem:
+        reading.quarantine("page", str(problem))
+    return reading.records
+
+
+def merged(readings: Iterable[Records]) -> Records:
+    """What several pages of a kernel say together.
+
+    A submission that stands on several is taken from the last one. One page that can't be read costs the
+    kernel: what is left of it then is the quarantine.
+    """
+    whole = Records()
     submissions: dict[int, Row] = {}
-    for page in pages:
-        reading = _Reading(page, records)
-        try:
-            data = read_answer(page)
-            if page.locator.startswith("/submissions"):
-                for row in reading.submissions(data, kernel_id):
-                    submissions[row["submission_id"]] = row
-            else:
-                reading.kernel(data, kernel_id)
-        except Unreadable as problem:
-            reading.quarantine("page", str(problem))
-    if any(row["item"] == "page" for row in records.quarantine):
-        return Records(quarantine=records.quarantine, drift=records.drift)
-    records.submissions = list(submissions.values())
-    return records
+    for records in readings:
+        whole.kernel = records.kernel or whole.kernel
+        whole.workloads += records.workloads
+        whole.quarantine += records.quarantine
+        whole.drift += records.drift
+        for submission_id in records.unread:
+            submissions.pop(submission_id, None)
+        for row in records.submissions:
+            submissions[row["submission_id"]] = row
+        whole.unread |= records.unread
+    if any(row["item"] == "page" for row in whole.quarantine):
+        return Records(quarantine=whole.quarantine, drift=whole.drift)
+    whole.submissions = list(submissions.values())
+    return whole
 
 
 def read_kernel_listing(page: Page) -> tuple[dict[int, str], Records]:
@@ -229,23 +268,46 @@ def read_kernel_listing(page: Page) -> tuple[dict[int, str], Records]:
 
     Raises Unreadable where the page holds no such answer.
     """
-    records = Records()
-    reading = _Reading(page, records)
-    data = _valid(_KERNEL_LISTING, read_answer(page))
+    reading = _Reading(page)
+    answer = read_answer(page)
     names: dict[int, str] = {}
-    for position, item in enumerate(data["kernels"]):
+    for position, item in enumerate(_valid(_KERNEL_LISTING, answer["data"])["kernels"]):
         try:
             kernel = _valid(_LISTED_KERNEL, item)
         except Unreadable as problem:
-            reading.quarantine(_item("kernel", item, position), str(problem))
+            reading.quarantine(_item("kernel", item), str(problem), position)
         else:
-            reading.note_unknown("data.kernels[]", item, _LISTED_KERNEL_FIELDS)
             names[kernel["id"]] = kernel["name"]
-    return names, records
+    reading.note_unknown(answer)
+    return names, reading.records
+
+
+def submission_counts(page: Page) -> dict[int, int]:
+    """How many submissions `/kernels` promises, by kernel id, of the kernels for which it says so.
+
+    Raises Unreadable where the page holds no such answer.
+    """
+    items = _valid(_KERNEL_LISTING, read_answer(page)["data"])["kernels"]
+    return {
+        item["id"]: item["submission_count"]
+        for item in items
+        if isinstance(item, dict)
+        and isinstance(item.get("id"), int)
+        and _is_count(item.get("submission_count"))
+    }
+
+
+def read_listing(page: Page) -> Listing:
+    """Read a page of `/submissions` as a page: its rows as they are, and how many there are in all.
+
+    Raises Unreadable where the page holds no such answer.
+    """
+    listing: Listing = _valid(_LISTING, read_answer(page)["data"])
+    return listing
 
 
 def read_answer(page: Page) -> Any:
-    """The `data` of an answer. Raises Unreadable, in words, where the page holds none."""
+    """A whole answer: an object with `data`. Raises Unreadable, in words, where the page holds none."""
     if page.status != 200:
         raise Unreadable(f"the source answered with status {page.status}")
     try:
@@ -256,7 +318,23 @@ def read_answer(page: Page) -> Any:
         raise Unreadable(f"the page {reason}; it starts with {start!r}") from error
     if not isinstance(answer, dict) or "data" not in answer:
         raise Unreadable(f'the answer is no {{"data": ...}} but {_shown(answer)}')
-    return answer["data"]
+    return answer
+
+
+def items_of(answer: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects of an answer whose fields the source chooses, each with where it stands."""
+    yield "", answer
+    data = answer["data"]
+    if isinstance(data, dict):
+        yield "data", data
+        for name in ("axes", "inputs", "outputs"):
+            named = data.get(name)
+            yield from (
+                (f"data.{name}.*", item) for item in (named.values() if isinstance(named, dict) else ())
+            )
+        for name in ("workloads", "submissions", "kernels"):
+            listed = data.get(name)
+            yield from ((f"data.{name}[]", item) for item in (listed if isinstance(listed, list) else ()))
 
 
 def in_words(problem: Exception) -> str:
@@ -268,31 +346,22 @@ def in_words(problem: Exception) -> str:
     text = f"{place}: {first['msg']}"
     if first["type"] != "missing":
         text += f", not {_shown(first['input'])}"
-    return text + (f"; and {len(more)} more" if more else "")
+    return _printable(text + (f"; and {len(more)} more" if more else ""))
 
 
 class _Reading:
-    """One page being read: what is found goes to the records, under the page's locator and digest."""
+    """One page being read: what is found goes to its records, under the page's locator and digest."""
 
-    def __init__(self, page: Page, records: Records) -> None:
-        self.records = records
+    def __init__(self, page: Page) -> None:
+        self.records = Records()
         self.source = {"locator": page.locator, "page_digest": page.page_digest}
-        self.first_seen_at = page.fetched_at
-        self.unknown: set[str] = set()
+        self.fetched_at = page.fetched_at
 
     def kernel(self, data: Any, kernel_id: int) -> None:
         """Read `/kernels/{id}` into a kernel and its workloads."""
         kernel = _valid(_KERNEL, data)
         if kernel["id"] != kernel_id:
             raise Unreadable(f"the page is of kernel {kernel['id']}, not of kernel {kernel_id}")
-        self.note_unknown("data", data, _KERNEL_FIELDS)
-        for part, known in (
-            ("axes", _AXIS_FIELDS),
-            ("inputs", _ARGUMENT_FIELDS),
-            ("outputs", _ARGUMENT_FIELDS),
-        ):
-            for item in data[part].values():
-                self.note_unknown(f"data.{part}.*", item, known)
         page_digest = self.source["page_digest"]
         self.records.kernel = {
             "kernel_id": kernel_id,
@@ -313,7 +382,6 @@ class _Reading:
             except Unreadable as problem:
                 self.quarantine(f"workload {position}", str(problem))
                 continue
-            self.note_unknown("data.workloads[]", item, _WORKLOAD_FIELDS)
             self.records.workloads.append(
                 {
                     "kernel_id": kernel_id,
@@ -326,54 +394,72 @@ class _Reading:
                 }
             )
 
-    def submissions(self, data: Any, kernel_id: int) -> Iterable[Row]:
-        """Read a page of `/submissions` into rows."""
-        listing = _valid(_LISTING, data)
-        self.note_unknown("data", data, _LISTING_FIELDS)
+    def submissions(self, data: Any, kernel_id: int) -> None:
+        """Read a page of `/submissions` into rows; of two with one id the last is right."""
         page_digest = self.source["page_digest"]
-        for position, item in enumerate(listing["submissions"]):
+        rows: dict[int, Row] = {}
+        for position, item in enumerate(_valid(_LISTING, data)["submissions"]):
             try:
                 row: Row = _SUBMISSION.validate_python(item)
             except ValidationError as error:
-                self.quarantine(_item("submission", item, position), in_words(error))
+                self.quarantine(_item("submission", item), in_words(error), position)
+                if (submission_id := _id_of(item)) is not None:
+                    self.records.unread.add(submission_id)
+                    rows.pop(submission_id, None)
                 continue
             if row["kernel_id"] != kernel_id:
                 problem = f"it is of kernel {row['kernel_id']}, listed under kernel {kernel_id}"
-                self.quarantine(_item("submission", item, position), problem)
+                self.quarantine(_item("submission", item), problem, position)
                 continue
-            if not item.keys() <= _SUBMISSION_FIELDS:
-                self.note_unknown("data.submissions[]", item, _SUBMISSION_FIELDS)
             row["submission_id"] = row.pop("id")
             row["page_digest"] = page_digest
-            yield row
+            rows[row["submission_id"]] = row
+        self.records.submissions = list(rows.values())
 
-    def quarantine(self, item: str, problem: str) -> None:
-        """Set an item of the page aside, with the reason in words."""
-        row = {**self.source, "item": item, "problem": problem, "first_seen_at": self.first_seen_at}
+    def quarantine(self, item: str, problem: str, position: int | None = None) -> None:
+        """Set an item of the page aside, with the reason in words.
+
+        Where its name does not tell it from those set aside before, its place on the page does.
+        """
+        if item in {row["item"] for row in self.records.quarantine} or item.endswith(" at"):
+            item = f"{item.removesuffix(' at')} at {position}"
+        row = {**self.source, "item": item, "problem": problem, "first_seen_at": self.fetched_at}
         self.records.quarantine.append(row)
 
-    def note_unknown(self, path: str, item: Mapping[str, Any], known: Collection[str]) -> None:
-        """Note the fields of an item that nobody knows, each once a page."""
-        for name in item:
-            name_path = f"{path}.{name}"
-            if name not in known and name_path not in self.unknown:
-                self.unknown.add(name_path)
-                row = {**self.source, "field": name_path, "first_seen_at": self.first_seen_at}
-                self.records.drift.append(row)
+    def note_unknown(self, answer: Any) -> None:
+        """Note the fields of an answer that nobody knows, each once."""
+        kind = re.match(r"/kernels/?|/submissions", self.source["locator"])
+        known = {**_KNOWN, "data": _KNOWN_OF_DATA[kind[0]] if kind else frozenset()}
+        unknown: dict[str, None] = {}
+        for path, item in items_of(answer):
+            if isinstance(item, dict) and not item.keys() <= known[path]:
+                unknown |= {f"{path}.{name}".lstrip("."): None for name in item if name not in known[path]}
+        seen = {"change": "appeared", "first_seen_at": self.fetched_at, "last_seen_at": self.fetched_at}
+        self.records.drift += [
+            {**self.source, "field": _printable(name), **seen}
+            for name in unknown
+            if not _KNOWN_FAMILIES.match(name)
+        ]
 
 
 def _loads(body: bytes) -> Any:
     """Any JSON, with _Repeated for each object that names a field twice."""
     try:
         value = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        again = orjson.dumps(value)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         pass  # The slow way also takes NaN and Infinity: those cost the item that holds them, not the page.
     else:
         # orjson keeps the last of two fields of one name; then the text that it writes has fewer names.
         fields = body.translate(None, b" \t\r\n").count(b'":')
-        if rb"\u00" not in body and fields == orjson.dumps(value).count(b'":'):
+        if rb"\u00" not in body and fields == again.count(b'":'):
             return value
-    return json.loads(body, object_pairs_hook=_object)
+    return json.loads(body, object_pairs_hook=_object, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | float:
+    # Python reads no integer of thousands of digits; as a float it is infinite, which nothing takes.
+    return int(digits) if len(digits) < 1000 else float(digits)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Any:
@@ -392,16 +478,31 @@ def _valid(validator: Any, value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "what is nested too deep"
     return text if len(text) <= 60 else text[:60] + "..."
 
 
-def _item(noun: str, item: Any, position: int) -> str:
-    """The name of an item: by its id, if that can be read, else by its place on the page."""
+def _printable(text: str) -> str:
+    """Text that can be kept, whatever names of the source's stand in it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _item(noun: str, item: Any) -> str:
+    """The name of an item by its id; where that can't be read, its place on the page is to follow."""
+    identifier = _id_of(item)
+    return f"{noun} at" if identifier is None else f"{noun} {identifier}"
+
+
+def _id_of(item: Any) -> int | None:
     identifier = item.get("id") if isinstance(item, dict) else None
-    if isinstance(identifier, int) and not isinstance(identifier, bool):
-        return f"{noun} {identifier}"
-    return f"{noun} at {position}"
+    return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _dumps(value: Any) -> str:

@@ -58,13 +58,23 @@ class Snapshots:
         return self.directory / hex_digits[:2] / f"{hex_digits}.zst"
 
     def put(self, body: bytes) -> str:
-        """Keep the bytes and return their digest. The same bytes are kept once."""
+        """Keep the bytes and return their digest. They are kept once; a damaged snapshot is mended."""
         page_digest = digest_of(body)
-        path = self.path(page_digest)
-        if not path.exists():
-            with written_aside(path) as aside, pa.CompressedOutputStream(str(aside), "zstd") as out:
+        if not self.holds(page_digest):
+            with (
+                written_aside(self.path(page_digest)) as aside,
+                pa.CompressedOutputStream(str(aside), "zstd") as out,
+            ):
                 out.write(body)
         return page_digest
+
+    def holds(self, page_digest: str) -> bool:
+        """Whether the bytes of this digest are there, and whole."""
+        try:
+            self.get(page_digest)
+        except SnapshotError:
+            return False
+        return True
 
     def get(self, page_digest: str) -> bytes:
         """The bytes of this digest.

@@ -7,11 +7,12 @@ runs are ranked, in `assets.rankings`.
 import hashlib
 import math
 import re
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
@@ -53,6 +54,29 @@ _SUITE_CORRECTNESS: kinds.Correctness = {
 }
 LARGEST_INTEGER = 2**53 - 1
 CORRECTNESS_KEY = key_of({"correctness": _SUITE_CORRECTNESS})
+CASE_CORRECTNESS_KEY = key_of({"correctness": _COMPARATOR})
+
+
+class Publication(NamedTuple):
+    """How the leaderboard publishes what it measured; runs published in two ways are never compared."""
+
+    name: str
+    family: str
+    notes: str
+
+
+LEADERBOARD = Publication(
+    "sol-execbench-leaderboard",
+    "sol_execbench_leaderboard",
+    "Suite-mean latency and SOL-Score as published by the SOL-ExecBench leaderboard. "
+    "Comparable only within one definition, GPU type, and evaluation stack version.",
+)
+SUBMISSION_PAGE = Publication(
+    "sol-execbench-submission-page",
+    "sol_execbench_submission_page",
+    "Latency and SOL-Score of one workload case as shown on a SOL-ExecBench submission page, rounded for "
+    "display. Comparable only within one definition, workload case, GPU type, and evaluation stack version.",
+)
 
 
 class Unusable(ValueError):
@@ -76,7 +100,11 @@ def normalise(records: Records, pages: Iterable[Page]) -> dict[str, list[Row]]:
         outcome = outcome_of(submission)
         if outcome == RUN:
             try:
-                _add_run(tables, suite, submission)
+                if suite is None:
+                    raise Unusable(
+                        "its kernel has no suite of workloads; the quarantine of its kernel says why"
+                    )
+                add_run(tables, suite, submission)
             except (Unusable, ValidationError, NotCanonical) as problem:
                 quarantine.add(f"submission {submission['submission_id']}", problem, submission)
                 outcome = QUARANTINED
@@ -98,16 +126,29 @@ def outcome_of(submission: Row) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Suite:
-    """What a kernel's runs have in common."""
+class RunWorkload:
+    """What runs are of, and what they have in common: a kernel's suite, or one case of it by its id."""
 
     kernel_name: str
     operation_digest: str
     workload_digest: str
     dtypes: tuple[str, ...]
+    case_id: str | None = None
+
+    @property
+    def correctness_key(self) -> str:
+        """Digest of the correctness that runs are held to."""
+        return CASE_CORRECTNESS_KEY if self.case_id else CORRECTNESS_KEY
+
+    @property
+    def publication(self) -> Publication:
+        """How runs are published: suites' by the leaderboard, cases' on the submission's page."""
+        return SUBMISSION_PAGE if self.case_id else LEADERBOARD
 
 
-def _add_kernel(tables: dict[str, list[Row]], quarantine: "_Quarantine", records: Records) -> _Suite | None:
+def _add_kernel(
+    tables: dict[str, list[Row]], quarantine: "_Quarantine", records: Records
+) -> RunWorkload | None:
     """Add a kernel's operation, cases and suite; None where there is no suite for runs to be of."""
     kernel = records.kernel
     if kernel is None:
@@ -117,22 +158,28 @@ def _add_kernel(tables: dict[str, list[Row]], quarantine: "_Quarantine", records
     except (Unusable, ExpressionError, ValidationError, NotCanonical) as problem:
         quarantine.add("kernel", problem, kernel)
         return None
-    tables["operations"].append(operation.row(kernel))
     cases: list[kinds.SuiteCase] = []
+    rows: list[Row] = []
     for workload in records.workloads:
         try:
             case, row = operation.case(workload)
-        except (Unusable, ExpressionError, ValidationError, NotCanonical) as problem:
+        except ExpressionError as problem:
+            # An expression that has no value for its own workloads is no definition of anything.
+            quarantine.add("kernel", Unusable(f"workload {workload['position']}: {problem}"), kernel)
+            return None
+        except (Unusable, ValidationError, NotCanonical) as problem:
             quarantine.add(f"workload {workload['position']}", problem, workload)
         else:
             cases.append(case)
-            tables["workloads"].append(row)
+            rows.append(row)
+    tables["operations"].append(operation.row(kernel))
+    tables["workloads"] += rows
     unread = [row for row in records.quarantine if row["item"].startswith("workload ")]
     if unread or len(cases) < len(records.workloads):
         return None
     row = operation.suite(cases)
     tables["workloads"].append(row)
-    return _Suite(
+    return RunWorkload(
         kernel["kernel_name"],
         operation.manifest.digest,
         row["workload_digest"],
@@ -229,31 +276,37 @@ class _Operation:
         }
 
 
-def _add_run(tables: dict[str, list[Row]], suite: _Suite | None, submission: Row) -> None:
-    """Add a submission's run, and with it its implementation, project, protocol and environment."""
-    if suite is None:
-        raise Unusable("its kernel has no suite of workloads; the quarantine of its kernel says why")
+def add_run(tables: dict[str, list[Row]], workload: RunWorkload, submission: Row) -> Row:
+    """Add a submission's run, and with it its implementation, project, protocol and environment.
+
+    Returns the row of the run. Raises Unusable, ValidationError or NotCanonical where there can be none.
+    """
     for name in ("username", "gpu_type", "evaluation_stack_version"):
         if not submission.get(name):
             raise Unusable(f"it would be a run, but names no {name}")
     username, gpu_type = submission["username"], submission["gpu_type"]
-    external_id = str(submission["submission_id"])
-    group = _group(suite, gpu_type, submission["evaluation_stack_version"])
+    submission_id = str(submission["submission_id"])
+    external_id = f"{submission_id}/{workload.case_id}" if workload.case_id else submission_id
+    group = _group(workload, gpu_type, submission["evaluation_stack_version"])
     project = _project(username)
-    implementation = _implementation(group, external_id, project)
-    mean_ns = round_half_up(submission["latency_ms"] * 1e6)
-    if mean_ns > LARGEST_INTEGER:
+    implementation = _implementation(group, submission_id, project)
+    latency_ns = submission["latency_ms"] * 1e6
+    if latency_ns > LARGEST_INTEGER:
         raise Unusable(f"its latency of {submission['latency_ms']} ms is beyond what canonical JSON can hold")
+    mean_ns = round_half_up(latency_ns)
     metrics = {name: submission[name] for name in _METRICS if submission.get(name) is not None}
     metadata: dict[str, Any] = {
-        "name": f"sol-submission-{external_id}",
-        "title": f"{username} · {suite.kernel_name} · {gpu_type}",
+        "name": f"sol-submission-{submission_id}",
+        "title": f"{username} · {workload.kernel_name} · {gpu_type}",
     }
+    if workload.case_id:
+        metadata["name"] = kebab(f"sol-submission-{external_id}")
+        metadata["title"] += f" · case {workload.case_id}"
     if submission.get("worker_id"):
         metadata["labels"] = {"worker": submission["worker_id"]}
     values = [
         b'"%b"' % implementation["implementation_digest"].encode(),
-        b'"%b"' % external_id.encode(),
+        orjson.dumps(external_id),
         canonical_json(metrics),
         b"%d" % mean_ns,
     ]
@@ -267,42 +320,42 @@ def _add_run(tables: dict[str, list[Row]], suite: _Suite | None, submission: Row
     tables["protocols"].append(group.protocol)
     tables["environments"].append(group.environment)
     tables["implementations"].append(implementation)
-    tables["runs"].append(
-        {
-            "run_digest": run.digest,
-            "external_id": external_id,
-            "operation_digest": suite.operation_digest,
-            "workload_digest": suite.workload_digest,
-            "implementation_digest": implementation["implementation_digest"],
-            "protocol_digest": group.protocol["protocol_digest"],
-            "environment_digest": group.environment["environment_digest"],
-            "correctness_key": CORRECTNESS_KEY,
-            "comparison_key": group.comparison_key,
-            "status": "passed",
-            "observed_at": observed_at,
-            "primary_metric": "latency",
-            "primary_statistic": "mean",
-            "primary_unit": "ns",
-            "primary_value": mean_ns,
-            **metrics,
-            "worker": submission.get("worker_id"),
-            # Source, raw evidence and replications are all unknown here, so nothing more can be derived.
-            "evidence_level": "reported",
-            "page_digest": submission["page_digest"],
-            "manifest": run.json,
-        }
-    )
+    row = {
+        "run_digest": run.digest,
+        "external_id": external_id,
+        "operation_digest": workload.operation_digest,
+        "workload_digest": workload.workload_digest,
+        "implementation_digest": implementation["implementation_digest"],
+        "protocol_digest": group.protocol["protocol_digest"],
+        "environment_digest": group.environment["environment_digest"],
+        "correctness_key": workload.correctness_key,
+        "comparison_key": group.comparison_key,
+        "status": "passed",
+        "observed_at": observed_at,
+        "primary_metric": "latency",
+        "primary_statistic": "mean",
+        "primary_unit": "ns",
+        "primary_value": mean_ns,
+        **metrics,
+        "worker": submission.get("worker_id"),
+        # Source, raw evidence and replications are all unknown here, so nothing more can be derived.
+        "evidence_level": "reported",
+        "page_digest": submission["page_digest"],
+        "manifest": run.json,
+    }
+    tables["runs"].append(row)
+    return row
 
 
-def _implementation(group: "_Group", external_id: str, project: Row) -> Row:
-    revision = f"submission-{external_id}"
+def _implementation(group: "_Group", submission_id: str, project: Row) -> Row:
+    revision = f"submission-{submission_id}"
     implementation = group.implementations.fill(
-        {"name": f"sol-{revision}", "title": f"{project['name']} · {group.suite.kernel_name}"},
+        {"name": f"sol-{revision}", "title": f"{project['name']} · {group.workload.kernel_name}"},
         b'"%b"' % revision.encode(),
     )
     return {
         "implementation_digest": implementation.digest,
-        "operation_digest": group.suite.operation_digest,
+        "operation_digest": group.workload.operation_digest,
         "project_digest": project["project_digest"],
         "revision": revision,
         "manifest": implementation.json,
@@ -313,7 +366,7 @@ def _implementation(group: "_Group", external_id: str, project: Row) -> Row:
 class _Group:
     """What the runs of a comparison group have in common, made once for all of them."""
 
-    suite: _Suite
+    workload: RunWorkload
     protocol: Row
     environment: Row
     comparison_key: str
@@ -323,65 +376,71 @@ class _Group:
 
 
 @lru_cache(maxsize=1000)
-def _group(suite: _Suite, gpu_type: str, stack_version: str) -> _Group:
-    protocol, environment = _protocol(stack_version), _environment(gpu_type, stack_version)
+def _group(workload: RunWorkload, gpu_type: str, stack_version: str) -> _Group:
+    protocol = _protocol(workload.publication, stack_version)
+    environment = _environment(gpu_type, stack_version)
     return _Group(
-        suite,
+        workload,
         protocol,
         environment,
         key_of(
             {
                 "v": 1,
-                "operation": suite.operation_digest,
-                "workload": suite.workload_digest,
+                "operation": workload.operation_digest,
+                "workload": workload.workload_digest,
                 "protocol": protocol["protocol_digest"],
                 "environment": environment["environment_digest"],
-                "correctness": CORRECTNESS_KEY,
+                "correctness": workload.correctness_key,
                 "metric": METRIC_KEY,
             }
         ),
-        _implementations(suite, environment),
-        _runs(suite, protocol, environment, "2026-01-01T00:00:00.000Z"),
-        _runs(suite, protocol, environment, None),
+        _implementations(workload, environment),
+        _runs(workload, protocol, environment, has_time=True),
+        _runs(workload, protocol, environment, has_time=False),
     )
 
 
-def _implementations(suite: _Suite, environment: Row) -> Pattern:
+def _implementations(workload: RunWorkload, environment: Row) -> Pattern:
     """All implementations of an operation on a GPU: they differ in the revision."""
-    revision = "a revision"
+    revision = secrets.token_hex()
     spec: kinds.ImplementationRevision = {
         "projectRevision": {"version": revision},
-        "operation": {"specDigest": suite.operation_digest},
+        "operation": {"specDigest": workload.operation_digest},
         "callable": {"language": "unknown"},
         "support": {
             "hardwareArchitectures": [environment["architecture"]],
             "productsTested": [environment["product"]],
-            "dtypes": list(suite.dtypes),
+            "dtypes": list(workload.dtypes),
         },
         "licensing": {},
     }
     return pattern("ImplementationRevision", spec, revision)
 
 
-def _runs(suite: _Suite, protocol: Row, environment: Row, time: str | None) -> Pattern:
+def _runs(workload: RunWorkload, protocol: Row, environment: Row, *, has_time: bool) -> Pattern:
     """All runs of a comparison group: they differ in implementation, time, id, metrics and mean."""
-    implementation, external_id, mean_ns = "sha256:" + "0" * 64, "a submission", 12345
-    metrics: kinds.Metrics = {"sol_score": 0.5}
+    # A pattern finds its places by these examples: chance makes them, so that nothing else can be like them.
+    implementation, external_id = f"sha256:{secrets.token_hex(32)}", secrets.token_hex()
+    mean_ns = LARGEST_INTEGER - secrets.randbelow(10**15)
+    metrics: kinds.Metrics = {"sol_score": secrets.randbelow(10**15) / 10**15}
     spec: kinds.BenchmarkRun = {
         "implementationDigest": implementation,
-        "workloadDigest": suite.workload_digest,
+        "workloadDigest": workload.workload_digest,
         "protocolDigest": protocol["protocol_digest"],
         "environmentDigest": environment["environment_digest"],
         "status": "passed",
         "timing": {"primaryStatistic": "mean", "latencyNs": {"mean": mean_ns}},
         "sourceNative": {
             "source": "sol-execbench",
-            "benchmark": suite.kernel_name,
+            "benchmark": workload.kernel_name,
             "externalId": external_id,
             "metrics": metrics,
         },
     }
-    if time:
+    if has_time:
+        digits = f"{secrets.randbelow(10**17):017}"
+        time = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:14]}."
+        time += f"{digits[14:]}Z"
         spec["observedAt"] = time
         return pattern("BenchmarkRun", spec, implementation, time, external_id, metrics, mean_ns)
     return pattern("BenchmarkRun", spec, implementation, external_id, metrics, mean_ns)
@@ -408,12 +467,12 @@ def _project(username: str) -> Row:
 
 
 @lru_cache(maxsize=1000)
-def _protocol(stack_version: str) -> Row:
+def _protocol(publication: Publication, stack_version: str) -> Row:
     harness = "SOL-ExecBench evaluation stack"
     protocol = build(
         "BenchmarkProtocol",
         {
-            "name": kebab(f"sol-execbench-leaderboard-{stack_version}"),
+            "name": kebab(f"{publication.name}-{stack_version}"),
             "title": f"{harness} {stack_version}",
         },
         {
@@ -423,11 +482,7 @@ def _protocol(stack_version: str) -> Row:
                 "comparator": _COMPARATOR["comparator"],
             },
             "measurement": {"timer": "harness_reported", "primaryStatistic": "mean"},
-            "comparability": {
-                "family": "sol_execbench_leaderboard",
-                "notes": "Suite-mean latency and SOL-Score as published by the SOL-ExecBench leaderboard. "
-                "Comparable only within one definition, GPU type, and evaluation stack version.",
-            },
+            "comparability": {"family": publication.family, "notes": publication.notes},
         },
     )
     return {
@@ -537,7 +592,7 @@ def _shape(argument: Row) -> list[int | str]:
 
 def _entry(entry: int | str) -> int | str:
     if isinstance(entry, str):
-        return int(entry) if re.fullmatch(r"[0-9]+", entry) else entry.lower()
+        return int(entry) if re.fullmatch(r"[0-9]{1,16}", entry) else entry.lower()
     return entry
 
 
@@ -564,8 +619,10 @@ class _Quarantine:
         self._pages = {page.page_digest: page for page in pages}
 
     def add(self, item: str, problem: Exception, record: Row) -> None:
-        """Set an item aside; `record` is what was read of it."""
+        """Set an item aside; `record` is what was read of it. Of two of one name both are kept."""
         page = self._pages[record["page_digest"]]
+        if (page.locator, item) in {(row["locator"], row["item"]) for row in self._rows}:
+            item += f", set aside after {len(self._rows)} others"
         self._rows.append(
             {
                 "locator": page.locator,

@@ -1,0 +1,61 @@
+"""From a kernel's stored pages to the part that holds what they say."""
+
+from pathlib import Path
+
+import pytest
+
+from assets.leaderboard.kernel_pages import fetch_kernel
+from assets.leaderboard.snapshots import SnapshotError, Snapshots
+from assets.leaderboard.sources import DirectorySource
+from assets.manifests.kernel_manifests import make_manifests
+from tests.examples import Kernel, save
+from warehouse.home import Home
+from warehouse.parquet import rows_of
+from warehouse.parts import read_part
+
+
+def fetch(kernel: Kernel, directory: Path, home: Home) -> None:
+    fetch_kernel(DirectorySource(save(directory, kernel)), home, "gemm", kernel.id)
+
+
+def test_what_pages_say_is_made_once(gemm: Kernel, home: Home, tmp_path: Path) -> None:
+    fetch(gemm, tmp_path, home)
+    first = make_manifests(home, "gemm", gemm.id)
+    part = home.part("gemm", "manifests").read_bytes()
+    second = make_manifests(home, "gemm", gemm.id)
+    assert (first.changed, second.changed) == (True, False)
+    assert (first.rows["runs"], first.rows["workloads"]) == (3, 26)
+    assert second == type(second)(first.rows, first.version, changed=False)
+    assert home.part("gemm", "manifests").read_bytes() == part
+
+
+def test_a_changed_page_is_read_again(gemm: Kernel, home: Home, tmp_path: Path) -> None:
+    fetch(gemm, tmp_path, home)
+    make_manifests(home, "gemm", gemm.id)
+    gemm.submissions[0]["is_disqualified"] = True
+    fetch(gemm, tmp_path, home)
+    assert make_manifests(home, "gemm", gemm.id).changed
+    rows = rows_of(read_part(home.part("gemm", "manifests"), "source_submissions"))
+    assert [row["outcome"] for row in rows] == ["DISQUALIFIED", "run", "run"]
+
+
+def test_a_damaged_snapshot_is_never_read(gemm: Kernel, home: Home, tmp_path: Path) -> None:
+    fetch(gemm, tmp_path, home)
+    snapshots = Snapshots(home.snapshots)
+    for digest in snapshots:
+        snapshots.path(digest).write_bytes(b"")
+    with pytest.raises(SnapshotError):
+        make_manifests(home, "gemm", gemm.id)
+    assert not home.part("gemm", "manifests").exists()
+
+
+def test_every_row_leads_to_bytes_that_are_kept(gemm: Kernel, home: Home, tmp_path: Path) -> None:
+    gemm.submissions[0]["latency_ms"] = "fast"
+    gemm.submissions[1]["unheard_of"] = 1
+    fetch(gemm, tmp_path, home)
+    made = make_manifests(home, "gemm", gemm.id)
+    kept = set(Snapshots(home.snapshots))
+    for table in ("source_kernels", "source_workloads", "source_submissions", "runs", "quarantine", "drift"):
+        assert made.rows[table]
+        rows = rows_of(read_part(home.part("gemm", "manifests"), table))
+        assert {row["page_digest"] for row in rows} <= kept
