@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 
-.PHONY: run test ui
+.PHONY: run test test-ui ui
 
 run: $(INSTALLED)
 	$(VENV)/bin/kernelindex ingest
@@ -13,7 +13,11 @@ test: $(INSTALLED)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest -n 2
+	$(VENV)/bin/pytest -n 2 -m "not ui"
+
+# Operating by the UI alone: a webserver, a daemon, backfills, a schedule. Takes minutes, most of them waiting.
+test-ui: $(INSTALLED)
+	$(VENV)/bin/pytest -m ui
 
 ui: $(INSTALLED)
 	$(VENV)/bin/kernelindex ui

@@ -16,7 +16,7 @@ import orjson
 
 from assets.leaderboard.records import Records, read_kernel
 from assets.leaderboard.snapshots import Page, digest_of
-from assets.leaderboard.sources import DirectorySource, RecordedSource, Source
+from assets.leaderboard.sources import DirectorySource, RecordedSource, SavedSource
 from assets.manifests.normalise import normalise
 
 SUBMISSIONS = 60_000
@@ -25,7 +25,7 @@ PAGE_LIMIT = 50
 Kernels = dict[int, list[Page]]
 
 
-def many_submissions(source: Source) -> Kernels:
+def many_submissions(source: SavedSource) -> Kernels:
     """The pages of every kernel that has submissions, these repeated to 60,000 in all."""
     (listing,) = source.kernel_listing()
     listed = [kernel["id"] for kernel in orjson.loads(listing.body)["data"]["kernels"]]

@@ -28,7 +28,7 @@ from warehouse.build import quoted
 from warehouse.home import Home
 from warehouse.parquet import read_table
 from warehouse.parts import read_part
-from warehouse.tables import QUARANTINE, TABLES
+from warehouse.tables import PAGES, QUARANTINE, SAVED_PAGES, TABLES
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,19 @@ def lost_submissions(tables: duckdb.DuckDBPyConnection) -> pa.Table:
 
 def other_ranks(tables: duckdb.DuckDBPyConnection) -> pa.Table:
     """The places that the policy in Python does not give as the rankings have them, either way round."""
-    columns = (
-        "comparison_key, profile, run_digest, primary_value, low, high, evidence_level, observed_at, status, "
-        "list(reason) filter (reason is not null) as reasons"
-    )
-    candidates = tables.sql(
-        f"select {columns} from runs join comparison_groups using (comparison_key) "
-        "left join exclusions using (run_digest) cross join (select null as low, null as high) "
-        "group by all order by comparison_key, run_digest"
-    ).fetchall()
+    candidates = tables.sql("""
+        with reviews as (
+            select run_digest, list(reason) as reasons from review where until is null group by all
+        )
+        select
+            comparison_key, profile, run_digest, primary_value, evidence.evidence_level, observed_at,
+            status, reasons
+        from runs
+        join comparison_groups using (comparison_key)
+        left join evidence using (run_digest)
+        left join reviews using (run_digest)
+        order by comparison_key, run_digest
+    """).fetchall()
     ranked = {
         (key, run): place
         for key, run, *place in tables.sql(
@@ -144,8 +148,15 @@ def other_ranks(tables: duckdb.DuckDBPyConnection) -> pa.Table:
     expected = {}
     for (key, profile), group in groupby(candidates, key=lambda row: (row[0], row[1])):
         runs = [
-            Candidate(run, value, low, high, evidence, observed_at, status, frozenset(reasons or ()))
-            for _, _, run, value, low, high, evidence, observed_at, status, reasons in group
+            Candidate(
+                run_digest=run,
+                primary_value=value,
+                evidence_level=evidence,
+                observed_at=observed_at,
+                status=status,
+                review=frozenset(reasons or ()),
+            )
+            for _, _, run, value, evidence, observed_at, status, reasons in group
         ]
         for run, place in places(runs, profile).items():
             expected[key, run] = [place.rank, place.tied, place.display_order]
@@ -170,6 +181,30 @@ MANIFEST_CHECKS = [
         "digests_are_those_of_manifests",
         "Every manifest's digest, computed anew from what is stored, is the one that it is stored under.",
         wrong_digests,
+    ),
+    Check(
+        "pages",
+        "every_row_has_its_page",
+        "Every row that says which page it is from leads to a page that is on record.",
+        " union all ".join(
+            f"select '{table.name}' as 'table', page_digest, count(*) as 'rows' "
+            f"from {table.name} anti join pages using (page_digest) "
+            "anti join saved_pages using (page_digest) group by all"
+            for table in TABLES.values()
+            if table not in (PAGES, SAVED_PAGES) and "page_digest" in table.schema.names
+        ),
+    ),
+    Check(
+        "source_submissions",
+        "one_run_a_submission",
+        "A submission is of one kernel, and has at most one run on its suite.",
+        """
+        select runs.external_id as submission_id, count(*) as runs
+        from runs join workloads using (workload_digest)
+        where kind = 'suite'
+        group by runs.external_id
+        having count(*) > 1
+        """,
     ),
     Check(
         "source_submissions",
@@ -207,6 +242,13 @@ MANIFEST_CHECKS = [
         "no_drift",
         "The source's fields are those that are known.",
         "from drift",
+        blocking=False,
+    ),
+    Check(
+        "page_disagreements",
+        "saved_pages_agree",
+        "What a saved submission page shows is what the API says of it, up to rounding.",
+        "from page_disagreements",
         blocking=False,
     ),
     Check(
@@ -288,8 +330,8 @@ def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipelin
         rows = unreadable_items(home, key)
         unreadable += rows.num_rows > 0
         # One result a kernel: the check's own is for all kernels of a run, and a backfill plans no other.
-        context.instance.report_runless_asset_event(
-            dg.AssetCheckEvaluation(
+        context.op_execution_context.log_event(
+            dg.AssetCheckEvaluation(  # type: ignore[arg-type]  # It is taken, though not annotated.
                 asset_key=manifests,
                 check_name="kernel_is_readable",
                 partition=key,

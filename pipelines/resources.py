@@ -1,6 +1,7 @@
 """The one resource that assets use: the settings, and what they lead to."""
 
 import dagster as dg
+from pydantic import PrivateAttr
 
 from assets.leaderboard.sources import Source
 from pipelines.settings import Settings
@@ -11,6 +12,16 @@ class Pipeline(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Settings for one run; what is left out comes from the environment."""
 
     source: str | None = None
+    base_url: str | None = None
+    incremental: bool | None = None
+    max_requests: int | None = None
+    request_interval_s: float | None = None
+    allowed_hosts: str | None = None
+    allow_private_hosts: bool | None = None
+    accept_terms: bool | None = None
+    contact: str | None = None
+
+    _source: Source | None = PrivateAttr(default=None)
 
     def settings(self) -> Settings:
         """The settings of this run."""
@@ -22,5 +33,9 @@ class Pipeline(dg.ConfigurableResource):  # type: ignore[type-arg]
         return self.settings().kept()
 
     def open_source(self) -> Source:
-        """The source of pages. Raises SourceError where it can't be opened."""
-        return self.settings().opened_source()
+        """The source of pages, one for the whole run, which may make only so many requests.
+
+        Raises SourceError where it can't be opened.
+        """
+        self._source = self._source or self.settings().opened_source()
+        return self._source

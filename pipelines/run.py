@@ -6,11 +6,13 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from assets.leaderboard.assets import kernels
+from assets.leaderboard.assets import kernels, tally_of
 from assets.leaderboard.kernel_pages import fetch_kernel_listing
+from assets.leaderboard.pages import Tally
 from pipelines.definitions import defs
 from pipelines.instance import BY_COMMAND, only_command
 from pipelines.jobs import range_tags
+from pipelines.resources import Pipeline
 from pipelines.settings import Settings
 
 
@@ -20,13 +22,19 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did: which tables changed, and what it says of the pages it fetched."""
+    """What a run did: which tables changed, and what it says of the pages it fetched.
+
+    `stopped` says why fetching ended early, if it did.
+    """
 
     run_id: str
     changed_tables: list[str]
     pages: int
     kernels: int
     failed_kernels: list[str] = field(default_factory=list)
+    asked: Tally = field(default_factory=Tally)
+    kernels_not_reached: int = 0
+    stopped: str = ""
 
 
 def run_ingest(settings: Settings, instance: DagsterInstance) -> Outcome:
@@ -41,8 +49,31 @@ def run_ingest(settings: Settings, instance: DagsterInstance) -> Outcome:
         return _run(settings, instance)
 
 
+def run_saved_pages(settings: Settings, instance: DagsterInstance) -> str:
+    """Run what follows from saved pages, up to the warehouse; return the run's id.
+
+    Raises Busy while another command ingests into the home, Failed where the run failed.
+    """
+    kernels_own = dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests")
+    selection = dg.AssetSelection.all() - kernels_own
+    with only_command(settings.kept(), instance):
+        result = defs.resolve_implicit_global_asset_job_def().execute_in_process(
+            instance=instance,
+            tags=BY_COMMAND,
+            asset_selection=list(selection.resolve(defs.resolve_asset_graph())),
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            raise_on_error=False,
+        )
+    if not result.success:
+        raise Failed(why_it_failed(result))
+    return str(result.run_id)
+
+
 def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
-    rows = fetch_kernel_listing(settings.opened_source(), settings.kept())
+    with settings.opened_source() as source:
+        rows = fetch_kernel_listing(source, settings.kept())
+        # This run asks for them all; until they are there, a live source asks for no other listing.
+        source.begin(row["kernel_key"] for row in rows if row["listed"])
     if not rows:
         raise Failed("the source lists no kernels")
     instance.add_dynamic_partitions(kernels.name or "", [row["kernel_key"] for row in rows])
@@ -51,17 +82,24 @@ def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
         instance=instance,
         tags={**range_tags(keys), **BY_COMMAND},
         run_config={
-            "resources": {"pipeline": {"config": {"source": settings.source}}},
+            "resources": {"pipeline": {"config": _config(settings, source.tally.requests)}},
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
         },
         raise_on_error=False,
     )
     if not result.success:
-        raise Failed(_why(result))
-    return _outcome(result)
+        raise Failed(why_it_failed(result))
+    return _outcome(result, source.tally)
 
 
-def _why(result: dg.ExecuteInProcessResult) -> str:
+def _config(settings: Settings, requests: int) -> dict[str, Any]:
+    """The settings as run config; the requests that were made already are no longer to be made."""
+    given = {**settings.model_dump(), "max_requests": settings.max_requests - requests}
+    return {name: given[name] for name in Pipeline.model_fields if given.get(name) is not None}
+
+
+def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
+    """Which step failed and why, in words."""
     for event in result.all_events:
         if event.is_step_failure:
             data = event.step_failure_data
@@ -75,7 +113,7 @@ def _why(result: dg.ExecuteInProcessResult) -> str:
     return f"run {result.run_id} failed; `kernelindex ui` shows why"
 
 
-def _outcome(result: dg.ExecuteInProcessResult) -> Outcome:
+def _outcome(result: dg.ExecuteInProcessResult, asked: Tally) -> Outcome:
     # Of a kernel's materialisations any says the same of the whole run; the last is as good as the first.
     said: dict[str, dict[str, Any]] = {
         materialization.asset_key.to_user_string(): {
@@ -90,4 +128,7 @@ def _outcome(result: dg.ExecuteInProcessResult) -> Outcome:
         pages=said["kernel_pages"]["pages_fetched"],
         kernels=said["kernel_pages"]["kernels_fetched"],
         failed_kernels=said["kernel_pages"]["kernels_failed"],
+        asked=asked + tally_of(said["kernel_listing"]) + tally_of(said["kernel_pages"]),
+        kernels_not_reached=said["kernel_pages"]["kernels_not_reached"],
+        stopped=said["kernel_pages"]["stopped"],
     )

@@ -5,6 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from assets.leaderboard.pages import Tally
 from pipelines.run import Outcome
 from warehouse.home import Home
 
@@ -48,6 +49,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
     changed = ", ".join(outcome.changed_tables) or "nothing: all was there before"
     for what, value in {
         "fetched": f"{outcome.pages} pages of {outcome.kernels} kernels",
+        **({"asked": _in_words(outcome.asked)} if outcome.asked.requests else {}),
         "changed": changed,
         "made": f"{rows['operations']} operations, {rows['runs']} runs",
         "ranked": f"{rows['comparison_groups']} comparison groups, {rows['record_events']} record events",
@@ -63,4 +65,11 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         markup=False,
         highlight=False,
         soft_wrap=True,
+    )
+
+
+def _in_words(asked: Tally) -> str:
+    return (
+        f"{asked.requests} requests, {asked.retries} of them retries, {asked.size_bytes / 1e6:.1f} MB; "
+        f"pages: {asked.new} new, {asked.changed} changed, {asked.unchanged} unchanged, {asked.failed} failed"
     )

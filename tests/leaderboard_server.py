@@ -310,7 +310,7 @@ class LeaderboardServer(ThreadingHTTPServer):
         """A submission comes in, the newest first."""
         with self.lock:
             self.submissions.setdefault(kernel_id, []).insert(0, {"kernel_id": kernel_id, **fields})
-            self.modified += timedelta(seconds=1)
+            self.count_submissions()
 
     def change(self, submission_id: int, **fields: Any) -> None:
         """A submission becomes another after the fact: disqualified, or scored anew."""
@@ -324,7 +324,15 @@ class LeaderboardServer(ThreadingHTTPServer):
         with self.lock:
             for rows in self.submissions.values():
                 rows[:] = [row for row in rows if row["id"] != submission_id]
-            self.modified += timedelta(seconds=1)
+            self.count_submissions()
+
+    def count_submissions(self) -> None:
+        """Let /kernels say how many submissions there are, and all pages be modified just now."""
+        listing = json.loads(self.pages["/kernels"])
+        for kernel in listing["data"]["kernels"]:
+            kernel["submission_count"] = len(self.submissions.get(kernel["id"], []))
+        self.pages["/kernels"] = _json(listing)
+        self.modified += timedelta(seconds=1)
 
     def misbehave(self, pattern: str, *faults: Fault) -> None:
         """The next requests whose path and query match get these faults, one each, in this order.

@@ -10,6 +10,10 @@ class Home:
 
     - `snapshots/`: the bytes of every page, by digest
     - `parts/<kernel key>/<stage>.zip`: what a stage made of one kernel
+    - `crawl.jsonl`: the answers of a crawl that is not over; `crawl.lock`: held by the run that fetches live
+    - `consent.json`: that a person agreed to fetch live
+    - `inbox/`: where people put saved pages
+    - `parts/<page key>/saved.zip`, `parts/inbox/cases.zip`: what a saved page says, what all of them came to
     - `tables/<table>.parquet`, `warehouse.duckdb`: what is published
     - `dagster/`: Dagster's own home
     """
@@ -35,6 +39,35 @@ class Home:
         if stage == "listing":
             return [path for path in [self.kernel_listing] if path.exists()]
         return sorted(self.directory.glob(f"parts/*/{stage}.zip"))
+
+    @property
+    def crawl(self) -> Path:
+        """The journal of a crawl that is not over."""
+        return self.directory / "crawl.jsonl"
+
+    @property
+    def crawl_lock(self) -> Path:
+        """The file that the one run which fetches live holds locked."""
+        return self.directory / "crawl.lock"
+
+    @property
+    def consent(self) -> Path:
+        """What says that a person agreed to fetch live."""
+        return self.directory / "consent.json"
+
+    @property
+    def inbox(self) -> Path:
+        """The folder of saved pages."""
+        return self.directory / "inbox"
+
+    def saved_page(self, page_digest: str) -> Path:
+        """The part that holds what a saved page says."""
+        return self.part(f"saved-{page_digest.removeprefix('sha256:')[:40]}", "saved")
+
+    @property
+    def case_runs(self) -> Path:
+        """The part that holds what all saved pages came to."""
+        return self.part("inbox", "cases")
 
     def table(self, name: str) -> Path:
         """The Parquet file of a table."""

@@ -44,6 +44,18 @@ def read_part(path: Path, name: str) -> pa.Table:
         return pa.ipc.open_stream(part.read(f"{name}.arrow")).read_all()
 
 
+def read_tables(path: Path) -> dict[str, pa.Table]:
+    """All tables of a part by name; none where the part is not there."""
+    try:
+        with zipfile.ZipFile(path) as part:
+            return {
+                name.removesuffix(".arrow"): pa.ipc.open_stream(part.read(name)).read_all()
+                for name in part.namelist()
+            }
+    except FileNotFoundError:
+        return {}
+
+
 def part_version(path: Path) -> str | None:
     """The version of what a part was made from; None where there is no part that can be read."""
     try:
@@ -55,7 +67,5 @@ def part_version(path: Path) -> str | None:
 
 def made(path: Path, changed: bool) -> Made:
     """What a part holds, for a stage to report."""
-    with zipfile.ZipFile(path) as part:
-        names = [name.removesuffix(".arrow") for name in part.namelist()]
-        version = part.comment.decode()
-    return Made({name: read_part(path, name).num_rows for name in names}, version, changed)
+    rows = {name: table.num_rows for name, table in read_tables(path).items()}
+    return Made(rows, part_version(path) or "", changed)

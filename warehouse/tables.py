@@ -176,7 +176,7 @@ RUNS = Table(
     ("run_digest",),
     (
         _RUN,
-        Column("external_id", TEXT, "the submission's id at the source"),
+        Column("external_id", TEXT, "the submission's id at the source; of a case's run, submission/case"),
         _OPERATION,
         _WORKLOAD,
         _IMPLEMENTATION,
@@ -196,7 +196,7 @@ RUNS = Table(
         _optional("fast_1_count", INTEGER, "workloads faster than the baseline"),
         _optional("fast_1_total", INTEGER, "workloads measured"),
         _optional("worker", TEXT, "the machine that measured"),
-        Column("evidence_level", TEXT, "replicated, verified, reproducible or reported"),
+        Column("evidence_level", TEXT, "as far as pages go: reported; reruns count in the table evidence"),
         _PAGE,
         _manifest("BenchmarkRun"),
     ),
@@ -246,15 +246,103 @@ EXCLUSIONS = Table(
 
 RECORD_EVENTS = Table(
     "record_events",
-    "one row per record: a run that was faster than all before it in its group",
-    ("comparison_key", "run_digest"),
+    "one row per change of a group's record: from then on another run holds it",
+    ("comparison_key", "event_number"),
     (
         _COMPARISON,
-        _RUN,
-        _digest("previous_run_digest", "who held the record before", required=False),
-        _optional("taken_at", TIME, "when the run was observed, UTC"),
-        Column("cause", TEXT, "new_run, retraction, ..."),
+        Column("event_number", INTEGER, "1, 2, 3, ... in the group, in order of time"),
+        _digest("run_digest", "the run that holds the record from then on"),
+        _digest("previous_run_digest", "who held it until then; null: nobody", required=False),
+        _optional("taken_at", TIME, "when the run was observed or, of other causes, decided upon; UTC"),
+        Column("cause", TEXT, "new_run, acceptance, retraction, supersession or rejection"),
         _POLICY,
+    ),
+)
+
+KERNEL_BOUNDS = Table(
+    "kernel_bounds",
+    "one row per kernel of the leaderboard: what its workloads' bounds and baselines come to",
+    ("kernel_id",),
+    (
+        Column("kernel_id", INTEGER, "the leaderboard's id"),
+        _optional("least_sol_ms", REAL, "the smallest speed-of-light bound; null: one is missing or a dummy"),
+        _optional("sol_geomean_ms", REAL, "geometric mean of the bounds; null: one is missing or a dummy"),
+        _optional("least_baseline_ms", REAL, "the smallest scoring baseline; null: one is missing"),
+        _optional("baseline_geomean_ms", REAL, "geometric mean of the baselines; null: one is missing"),
+    ),
+)
+
+FLAGS = Table(
+    "flags",
+    "one row per run and number of it that is not plausible",
+    ("run_digest", "flag"),
+    (
+        _RUN,
+        Column("flag", TEXT, "BELOW_CASE_BOUND, BELOW_SUITE_BOUND or INCONSISTENT_SPEEDUP"),
+        Column("observed_ms", REAL, "latency; of INCONSISTENT_SPEEDUP, latency times speedup; milliseconds"),
+        Column("bound_ms", REAL, "what it is below, by more than rounding: see kernel_bounds; milliseconds"),
+        _POLICY,
+    ),
+)
+
+DECISIONS = Table(
+    "decisions",
+    "one row per decision by people, of assets/rankings/decisions.yaml",
+    ("external_id", "decision"),
+    (
+        Column("external_id", TEXT, "the submission that it is about, by its id at the source"),
+        _digest("run_digest", "the submission's run; null where it is no run now", required=False),
+        Column("decision", TEXT, "retract, supersede, accept or reject"),
+        _digest("by_run_digest", "of supersede: the run that takes its place", required=False),
+        Column("decided_at", TIME, "from when it counts, UTC"),
+        Column("who", TEXT, "who decided"),
+        Column("why", TEXT, "the reason, in words"),
+        Column("link", TEXT, "what supports it: an address, or the digest of a page"),
+    ),
+)
+
+REVIEW = Table(
+    "review",
+    "one row per run and reason for which people, or a flag that waits for them, keep it from being ranked",
+    ("run_digest", "reason"),
+    (
+        _RUN,
+        Column("reason", TEXT, "HELD_FOR_REVIEW, RETRACTED, SUPERSEDED or REJECTED"),
+        _optional("since", TIME, "from then on, UTC; null: from the first"),
+        _optional("until", TIME, "up to then, UTC; null: to this day, and then it is in exclusions too"),
+    ),
+)
+
+ATTESTATIONS = Table(
+    "attestations",
+    "one row per entry of assets/rankings/attestations/*.yaml: what people say of a run",
+    ("file", "entry"),
+    (
+        Column("file", TEXT, "name of the file"),
+        Column("entry", INTEGER, "place in the file, from 1"),
+        Column("external_id", TEXT, "the submission that it is about, by its id at the source"),
+        _digest("run_digest", "the submission's run; null where it is no run now", required=False),
+        Column("kind", TEXT, "note, replication, or controlled_rerun: one that KernelIndex controlled"),
+        Column("attested_at", TIME, "of when it is, UTC"),
+        Column("who", TEXT, "who says so"),
+        _optional("text", TEXT, "what they say, as they wrote it"),
+        _optional("confirms", FLAG, "of a replication or rerun: whether it bears the run out"),
+        _optional("latency_ms", REAL, "of a replication or rerun: what it measured, milliseconds"),
+        _optional("link", TEXT, "what supports it: an address, or the digest of a page"),
+    ),
+)
+
+EVIDENCE = Table(
+    "evidence",
+    "one row per run: how well it is borne out",
+    ("run_digest",),
+    (
+        _RUN,
+        Column("evidence_level", TEXT, "replicated, verified, reproducible or reported"),
+        Column("confirming_reruns", INTEGER, "controlled reruns that bear it out, by different people"),
+        Column("controlled_reruns", INTEGER, "all controlled reruns; only confirming ones change the level"),
+        Column("replications", INTEGER, "the community's; they never change the level"),
+        Column("notes", INTEGER, "the community's; they never change the level"),
     ),
 )
 
@@ -296,30 +384,46 @@ SOURCE_WORKLOADS = Table(
     ),
 )
 
+_SUBMISSION_ID = Column("submission_id", INTEGER, "the leaderboard's id")
+_SUBMISSION = (
+    Column("kernel_id", INTEGER, "the leaderboard's id"),
+    _optional("username", TEXT, "the account"),
+    _optional("submission_mode", TEXT, "as served"),
+    Column("status", TEXT, "as served"),
+    _optional("is_correct", FLAG, "as served"),
+    _optional("is_disqualified", FLAG, "as served"),
+    _optional("gpu_type", TEXT, "as served"),
+    _optional("evaluation_stack_version", TEXT, "as served"),
+    _optional("worker_id", TEXT, "as served"),
+    _optional("latency_ms", REAL, "geometric mean over the workloads, milliseconds"),
+    _optional("sol_score", REAL, "mean of the workloads' SOL scores"),
+    _optional("avg_speedup", REAL, "over the scoring baseline"),
+    _optional("fast_1_count", INTEGER, "workloads faster than the baseline"),
+    _optional("fast_1_total", INTEGER, "workloads measured"),
+    _optional("submitted_at", TIME, "UTC"),
+    _optional("finished_at", TIME, "UTC"),
+    Column("outcome", TEXT, "run, or the reason code for which it is none"),
+)
+
 SOURCE_SUBMISSIONS = Table(
     "source_submissions",
     "one row per submission that could be read",
     ("submission_id",),
+    (_SUBMISSION_ID, *_SUBMISSION, _PAGE),
+)
+
+SUBMISSION_HISTORY = Table(
+    "submission_history",
+    "one row per version of a submission: what the source said of it, from when to when",
+    ("submission_id", "version"),
     (
-        Column("submission_id", INTEGER, "the leaderboard's id"),
-        Column("kernel_id", INTEGER, "the leaderboard's id"),
-        _optional("username", TEXT, "the account"),
-        _optional("submission_mode", TEXT, "as served"),
-        Column("status", TEXT, "as served"),
-        _optional("is_correct", FLAG, "as served"),
-        _optional("is_disqualified", FLAG, "as served"),
-        _optional("gpu_type", TEXT, "as served"),
-        _optional("evaluation_stack_version", TEXT, "as served"),
-        _optional("worker_id", TEXT, "as served"),
-        _optional("latency_ms", REAL, "geometric mean over the workloads, milliseconds"),
-        _optional("sol_score", REAL, "mean of the workloads' SOL scores"),
-        _optional("avg_speedup", REAL, "over the scoring baseline"),
-        _optional("fast_1_count", INTEGER, "workloads faster than the baseline"),
-        _optional("fast_1_total", INTEGER, "workloads measured"),
-        _optional("submitted_at", TIME, "UTC"),
-        _optional("finished_at", TIME, "UTC"),
-        Column("outcome", TEXT, "run, or the reason code for which it is none"),
-        _PAGE,
+        _SUBMISSION_ID,
+        Column("version", INTEGER, "1 for the first that was seen"),
+        *_SUBMISSION,
+        _digest("run_digest", "the run that this version made, if it made one", required=False),
+        Column("valid_from", TIME, "when the page that first said so came, UTC"),
+        _optional("valid_to", TIME, "when another version, or a listing without it, came; null: it holds"),
+        _digest("page_digest", "the page that first said so"),
     ),
 )
 
@@ -328,16 +432,19 @@ PAGES = Table(
     "one row per answer of the source",
     ("page_digest", "locator", "fetched_at"),
     (
-        _optional("page_digest", TEXT, "digest of the page's bytes: its snapshot"),
+        _optional("page_digest", TEXT, "digest of the bytes that came, or that a 304 confirms: the snapshot"),
         Column("locator", TEXT, "the page, as the API names it: path and query"),
-        Column("fetched_at", TIME, "when the bytes were got from the source, UTC"),
-        Column("resolved_locator", TEXT, "where the bytes came from in the end"),
-        Column("status", INTEGER, "HTTP status; 200 for a saved answer"),
+        Column("fetched_at", TIME, "when the source answered, UTC"),
+        Column("resolved_locator", TEXT, "where the answer came from in the end"),
+        Column("status", INTEGER, "HTTP status; 200 for a saved answer, 0 where none came"),
         _optional("media_type", TEXT, "as served"),
         Column("size_bytes", INTEGER, "of the body, after decompression"),
         _optional("etag", TEXT, "as served"),
         _optional("last_modified", TEXT, "as served"),
         Column("parser_version", TEXT, "version of the reader that is to read it"),
+        _optional("tries", INTEGER, "how often it was asked for until this came; saved answers have none"),
+        _optional("duration_ms", REAL, "spent on the wire, waits not counted; saved answers have none"),
+        _optional("problem", TEXT, "why the answer is no good, in words"),
     ),
 )
 
@@ -356,13 +463,95 @@ QUARANTINE = Table(
 
 DRIFT = Table(
     "drift",
-    "one row per page and field that nobody knows",
-    ("locator", "field"),
+    "one row per page and field that nobody knows, or that is no longer there",
+    ("locator", "field", "change"),
     (
         Column("locator", TEXT, "the page"),
         Column("field", TEXT, "its path, as data.submissions[].field"),
-        _PAGE,
-        Column("first_seen_at", TIME, "UTC"),
+        Column("change", TEXT, "appeared: nobody knows it; missing: all items had it, and none has it now"),
+        _digest("page_digest", "the last page that shows it"),
+        Column("first_seen_at", TIME, "when the first page that shows it came, UTC"),
+        Column("last_seen_at", TIME, "when a page that shows it came or was confirmed last, UTC"),
+    ),
+)
+
+SAVED_PAGES = Table(
+    "saved_pages",
+    "one row per page that a person saved and handed in; the same bytes count once",
+    ("page_digest",),
+    (
+        _digest("page_digest", "digest of the file's bytes: its snapshot"),
+        Column("locator", TEXT, "the file's name, made safe, and the first digits of its digest"),
+        Column("saved_at", TIME, "when the file was written last, UTC"),
+        Column("size_bytes", INTEGER, "of the file"),
+        Column("kind", TEXT, "what it is by its content: submission, run (KernelIndex's) or neither"),
+        Column("state", TEXT, "counted, waiting, superseded, private or quarantined"),
+        _optional("waits_for", TEXT, "kernel or submission: what the leaderboard has not brought yet"),
+        _digest("superseded_by", "the page that counts in its place", required=False),
+        _optional("submission_id", INTEGER, "the submission that a submission page is of"),
+        _optional("kernel_name", TEXT, "the kernel that it names"),
+        _optional("finished_at", TIME, "when the evaluation finished, as the page says, UTC"),
+        _optional("sol_score", REAL, "the submission's SOL score, as the page says"),
+        Column("case_runs", INTEGER, "runs that it made"),
+    ),
+)
+
+PAGE_CASES = Table(
+    "page_cases",
+    "one row per workload of a submission page that counts, as shown",
+    ("page_digest", "position"),
+    (
+        _digest("page_digest", "the saved page"),
+        Column("position", INTEGER, "place in the page's table, from 1"),
+        Column("submission_id", INTEGER, "the leaderboard's id"),
+        Column("workload", TEXT, "the axes that name it, as shown"),
+        Column("latency_ms", REAL, "as shown, rounded; milliseconds"),
+        _optional("baseline_ms", REAL, "of the scoring baseline, as shown, rounded; milliseconds"),
+        _optional("speedup", REAL, "over the scoring baseline, as shown, rounded"),
+        _optional("sol_score", REAL, "as shown, rounded"),
+        _digest("workload_digest", "the WorkloadCase that it is; null: none or several", required=False),
+        _digest("run_digest", "the run that it made, if it made one", required=False),
+    ),
+)
+
+RUN_INTERVALS = Table(
+    "run_intervals",
+    "one row per run whose primary value was rounded for display: what it can have been before",
+    ("run_digest",),
+    (
+        _RUN,
+        Column("low", REAL, "at least, in the run's primary unit"),
+        Column("high", REAL, "at most, in the run's primary unit"),
+    ),
+)
+
+PAGE_DISAGREEMENTS = Table(
+    "page_disagreements",
+    "one row per submission and number in which its saved page and the API differ by more than rounding",
+    ("submission_id", "field"),
+    (
+        Column("submission_id", INTEGER, "the leaderboard's id"),
+        Column("field", TEXT, "what differs, as latency_ms or baseline_ms of a case"),
+        Column("page_value", TEXT, "what the page's table says or comes to"),
+        Column("api_value", TEXT, "what the API says; of shown_sol_score, the page's own details"),
+        _optional("difference", REAL, "page_value - api_value"),
+        _optional("tolerance", REAL, "as much as rounding can explain"),
+        _digest("page_digest", "the saved page"),
+    ),
+)
+
+RUN_PAGE_CHECKS = Table(
+    "run_page_checks",
+    "one row per saved KernelIndex run page and fact that it shows: whether this warehouse agrees",
+    ("page_digest", "field"),
+    (
+        _digest("page_digest", "the saved page"),
+        Column("field", TEXT, "what is compared, as latency or comparison key"),
+        Column("page_value", TEXT, "what the page shows"),
+        _optional("our_value", TEXT, "what this warehouse holds, in the page's form; null: nothing"),
+        Column("verdict", TEXT, "agrees, differs or explained"),
+        _optional("note", TEXT, "what explains a difference, in words"),
+        _digest("run_digest", "our run, if there is one", required=False),
     ),
 )
 
@@ -380,11 +569,23 @@ TABLES: dict[str, Table] = {
         RANKINGS,
         EXCLUSIONS,
         RECORD_EVENTS,
+        KERNEL_BOUNDS,
+        FLAGS,
+        DECISIONS,
+        REVIEW,
+        ATTESTATIONS,
+        EVIDENCE,
         SOURCE_KERNELS,
         SOURCE_WORKLOADS,
         SOURCE_SUBMISSIONS,
+        SUBMISSION_HISTORY,
         PAGES,
         QUARANTINE,
         DRIFT,
+        SAVED_PAGES,
+        PAGE_CASES,
+        RUN_INTERVALS,
+        PAGE_DISAGREEMENTS,
+        RUN_PAGE_CHECKS,
     )
 }

@@ -29,6 +29,296 @@ join implementations using (implementation_digest)
 join projects using (project_digest)
 join protocols using (protocol_digest)
 join environments using (environment_digest)
+-- Runs on single cases, which saved pages give, stand in case_leaderboard.
+anti join (from workloads where kind = 'case') using (workload_digest)
 order by kernel, stack, gpu, rankings.display_order;
 
 comment on view leaderboard is 'one row per ranked run, with all that a person wants to see of it';
+
+create view named_groups as
+select
+    comparison_key,
+    operations.name as kernel,
+    operations.family,
+    protocols.version as stack,
+    environments.product as gpu
+from comparison_groups
+join operations using (operation_digest)
+join protocols using (protocol_digest)
+join environments using (environment_digest)
+-- Of single cases only some submissions' pages were saved: who leads there says nothing of standings.
+anti join (from workloads where kind = 'case') using (workload_digest);
+
+comment on view named_groups is
+'one row per comparison group of suites, by the names that people know it by; those of single cases are in case_leaderboard';
+
+create macro rankings_as_of(moment) as table
+with observed as (
+    select
+        runs.comparison_key,
+        run_digest,
+        workload_digest,
+        project_digest,
+        primary_value,
+        sol_score,
+        observed_at,
+        list_position(
+            ['replicated', 'verified', 'reproducible', 'reported'], evidence.evidence_level
+        ) as evidence_order,
+        status = 'passed' as passed
+    from runs
+    join evidence using (run_digest)
+    left join implementations using (implementation_digest)
+    left join (
+        select page_digest, min(fetched_at) as known_at from pages group by page_digest
+    ) using (page_digest)
+    -- Of a run without a time it is only known that it was there when its page came.
+    where coalesce(observed_at, known_at) <= moment::timestamptz
+),
+eligible as (
+    from observed
+    where passed
+    and primary_value is not null
+    and run_digest not in (
+        select run_digest
+        from review
+        where (since is null or since <= moment::timestamptz)
+        and (until is null or until > moment::timestamptz)
+    )
+),
+users_bests as (
+    select comparison_key, run_digest, sol_score
+    from observed
+    anti join (from workloads where kind = 'case') using (workload_digest)
+    where passed and project_digest is not null and sol_score is not null
+    qualify row_number() over (
+        partition by comparison_key, project_digest
+        order by sol_score desc, primary_value, observed_at, run_digest
+    ) = 1
+),
+source_ranks as (
+    select
+        comparison_key,
+        run_digest,
+        rank() over (partition by comparison_key order by sol_score desc) as source_rank
+    from users_bests
+)
+select
+    comparison_key,
+    run_digest,
+    dense_rank() over (partition by comparison_key order by primary_value) as rank,
+    count(*) over (partition by comparison_key, primary_value) > 1 as tied,
+    row_number() over (
+        partition by comparison_key
+        order by primary_value, evidence_order, observed_at desc nulls last, run_digest
+    ) as display_order,
+    primary_value / nullif(min(primary_value) over (partition by comparison_key), 0) as ratio_to_best,
+    source_rank,
+    'ranking-v1' as policy
+from eligible
+left join source_ranks using (comparison_key, run_digest)
+order by comparison_key, display_order;
+
+comment on macro table rankings_as_of is
+'the rankings as they stood at a moment, as rankings_as_of(''2026-08-01T00:00:00Z''): of the runs that are known today, those observed by then, without decisions dated later; groups that know intervals are ranked without them';
+
+create view record_history as
+with left_at as (
+    select run_digest, min(since) as left_at from review group by run_digest
+)
+select
+    kernel,
+    stack,
+    gpu,
+    event_number,
+    projects.name as project,
+    external_id,
+    latency_ms,
+    cause,
+    taken_at,
+    -- A record ends with the next one; or with its holder's standing, where nobody was left to take it.
+    least(lead(taken_at) over in_order, left_at) as lost_at,
+    if(
+        lead(previous_run_digest) over in_order = run_digest, lead(projects.name) over in_order, null
+    ) as lost_to,
+    (epoch(least(lead(taken_at) over in_order, left_at)) - epoch(taken_at)) / 86400 as days_held,
+    run_digest,
+    previous_run_digest,
+    project_digest,
+    comparison_key
+from record_events
+join named_groups using (comparison_key)
+join runs using (run_digest, comparison_key)
+join implementations using (implementation_digest)
+join projects using (project_digest)
+left join left_at using (run_digest)
+window in_order as (partition by comparison_key order by event_number)
+order by kernel, stack, gpu, event_number;
+
+comment on view record_history is
+'one row per record: who held it, from when until when, and who took it; lost_at is null where it stands, lost_to also where nobody took it';
+
+create view records as
+select
+    kernel,
+    stack,
+    gpu,
+    project,
+    external_id,
+    latency_ms,
+    cause,
+    taken_at as held_since,
+    run_digest,
+    project_digest,
+    comparison_key
+from record_history
+where lost_at is null
+order by kernel, stack, gpu;
+
+comment on view records is 'one row per comparison group whose record somebody holds: who, and since when';
+
+create view order_disagreement as
+with in_both as (
+    select comparison_key, rank, source_rank, display_order
+    from rankings
+    where source_rank is not null
+),
+pairs as (
+    select
+        comparison_key,
+        sign(other.rank - one.rank) as by_rank,
+        sign(other.source_rank - one.source_rank) as by_source_rank
+    from in_both as one
+    join in_both as other using (comparison_key)
+    where one.display_order < other.display_order
+),
+counted as (
+    select
+        comparison_key,
+        count(*) filter (by_rank * by_source_rank > 0) as concordant_pairs,
+        count(*) filter (by_rank * by_source_rank < 0) as discordant_pairs,
+        count(*) filter (by_rank <> 0) as untied_pairs,
+        count(*) filter (by_source_rank <> 0) as untied_source_pairs
+    from pairs
+    group by comparison_key
+)
+select
+    kernel,
+    stack,
+    gpu,
+    runs_in_both,
+    coalesce(concordant_pairs, 0) as concordant_pairs,
+    coalesce(discordant_pairs, 0) as discordant_pairs,
+    -- Tau-b, which allows for ties: 1 for the same order, -1 for the reverse; null where all is tied.
+    (concordant_pairs - discordant_pairs)
+        / nullif(sqrt(untied_pairs::double * untied_source_pairs), 0) as kendall_tau,
+    comparison_key
+from (select comparison_key, count(*) as runs_in_both from in_both group by comparison_key)
+join named_groups using (comparison_key)
+left join counted using (comparison_key)
+order by discordant_pairs desc, kernel, stack, gpu;
+
+comment on view order_disagreement is
+'one row per comparison group: how far rank (by latency) and source_rank (by SOL score, each user''s best) disagree, over the runs that have both';
+
+create view project_groups as
+with bests as (
+    select
+        project_digest,
+        comparison_key,
+        count(*) as runs,
+        min(rank) as best_rank,
+        arg_min(external_id, display_order) as best_external_id,
+        arg_min(latency_ms, display_order) as best_latency_ms
+    from runs
+    join implementations using (implementation_digest)
+    left join rankings using (comparison_key, run_digest)
+    group by project_digest, comparison_key
+),
+lately_lost as (
+    select project_digest, comparison_key, count(*) as records_lost_lately
+    from record_history
+    where lost_to is distinct from project
+    -- Lately is by the source's time, not by the clock: the 30 days up to the newest run.
+    and epoch(lost_at) > (select epoch(max(observed_at)) from runs) - 30 * 86400
+    group by project_digest, comparison_key
+)
+select
+    projects.name as project,
+    kernel,
+    family,
+    stack,
+    gpu,
+    runs,
+    best_rank,
+    best_external_id,
+    best_latency_ms,
+    -- 0 at the baselines' geometric mean, 1 at the bounds'.
+    if(
+        baseline_geomean_ms > sol_geomean_ms,
+        (baseline_geomean_ms - best_latency_ms) / (baseline_geomean_ms - sol_geomean_ms),
+        null
+    ) as share_of_gap_closed,
+    coalesce(holds_record, false) as holds_record,
+    coalesce(records_lost_lately, 0) as records_lost_lately,
+    project_digest,
+    comparison_key
+from bests
+join projects using (project_digest)
+join named_groups using (comparison_key)
+left join source_submissions on best_external_id = submission_id::varchar
+left join kernel_bounds using (kernel_id)
+left join (
+    select comparison_key, project_digest, true as holds_record from records
+) using (comparison_key, project_digest)
+left join lately_lost using (comparison_key, project_digest);
+
+comment on view project_groups is
+'one row per project and comparison group: its best place there, and whether it holds the record; best_... is null where none of its runs is ranked';
+
+create view all_standings as
+select
+    project,
+    family,
+    stack,
+    count(best_rank) as groups,
+    count(*) filter (best_rank = 1) as firsts,
+    count(*) filter (best_rank <= 3) as podiums,
+    median(best_rank) as median_rank,
+    avg(share_of_gap_closed) as mean_share_of_gap_closed,
+    count(*) filter (holds_record) as records_held,
+    sum(records_lost_lately)::bigint as records_lost_lately,
+    project_digest,
+    grouping(family, stack) as grain
+from project_groups
+group by grouping sets (
+    (project, project_digest), (project, project_digest, family), (project, project_digest, stack)
+);
+
+comment on view all_standings is
+'what standings, standings_by_family and standings_by_stack have in common; read those';
+
+create view standings as
+select * exclude (family, stack, grain)
+from all_standings
+where grain = 3
+order by firsts desc, podiums desc, groups desc, project;
+
+comment on view standings is
+'one row per project, over all comparison groups it has a ranked run in, each by its best run: mean_share_of_gap_closed is of the way from the baselines'' geometric mean (0) to the bounds'' (1); records_lost_lately, to others, in the 30 days up to the newest run';
+
+create view standings_by_family as
+select * exclude (stack, grain)
+from all_standings
+where grain = 1
+order by family, firsts desc, podiums desc, groups desc, project;
+
+comment on view standings_by_family is 'one row per project and family of operations, as standings';
+
+create view standings_by_stack as
+select * exclude (family, grain)
+from all_standings
+where grain = 2
+order by stack, firsts desc, podiums desc, groups desc, project;
+
+comment on view standings_by_stack is 'one row per project and evaluation stack, as standings';

@@ -1,12 +1,20 @@
 """The leaderboard's pages and what they say, as Dagster assets."""
 
+from contextlib import ExitStack
+from dataclasses import asdict
 from typing import Any
 
 import dagster as dg
 
-from assets.leaderboard.kernel_pages import fetch_kernel, fetch_kernel_listing, kernel_listing
+from assets.leaderboard.kernel_pages import (
+    fetch_kernel,
+    fetch_kernel_listing,
+    kernel_listing,
+    longest_ago_first,
+)
+from assets.leaderboard.pages import Tally
 from assets.leaderboard.records import Unreadable
-from assets.leaderboard.sources import SourceError
+from assets.leaderboard.sources import CrawlStopped, SourceError
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
 
@@ -23,7 +31,8 @@ def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) 
     New kernels become partitions; kernels that vanish from the listing stay, marked as not listed.
     """
     try:
-        rows = fetch_kernel_listing(pipeline.open_source(), pipeline.home())
+        with pipeline.open_source() as source:
+            rows = fetch_kernel_listing(source, pipeline.home())
     except (SourceError, Unreadable) as problem:
         raise dg.Failure(f"the listing of kernels is not to be had: {problem}") from problem
     known = set(context.instance.get_dynamic_partitions(kernels.name or ""))
@@ -36,6 +45,7 @@ def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) 
             "new": len(new),
             "not_listed": len(vanished),
             "names_not_listed": dg.MetadataValue.json(vanished),
+            **tally_metadata(source.tally),
         }
     )
 
@@ -51,32 +61,69 @@ def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) 
 def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     """A kernel's pages: its definition and all listings of its submissions.
 
-    Every page is stored by digest before anything reads it. A kernel's new pages count all at once, or not
-    at all where one of them is not to be had; then the kernel keeps those that it had.
+    Every answer is stored before anything reads it. A kernel's new pages count all at once, or not at all
+    where one of them is not to be had; then the kernel keeps those that it had.
     """
-    home, source = pipeline.home(), pipeline.open_source()
-    ids = {row["kernel_key"]: row["kernel_id"] for row in kernel_listing(home) if row["listed"]}
-    kernels_fetched, pages, changed, failed = 0, 0, 0, []
-    for key in progress(context.partition_keys, "fetching"):
-        if key not in ids:
-            context.add_asset_metadata({"listed": False}, partition_key=key)
-            continue
+    home = pipeline.home()
+    listed = {row["kernel_key"]: row for row in kernel_listing(home) if row["listed"]}
+    keys = [key for key in longest_ago_first(home, context.partition_keys) if key in listed]
+    for key in set(context.partition_keys).difference(keys):
+        context.add_asset_metadata({"listed": False}, partition_key=key)
+    fetched, changed, pages = 0, 0, 0
+    failed: list[str] = []
+    stopped = ""
+    with ExitStack() as crawl:
         try:
-            fetched = fetch_kernel(source, home, key, ids[key])
+            source = crawl.enter_context(pipeline.open_source())
         except SourceError as problem:
-            log.error("kernel %s was not fetched: %s", key, problem)
-            context.add_asset_metadata({"problem": str(problem)}, partition_key=key)
-            failed.append(f"{key} ({problem})")
-            continue
-        kernels_fetched += 1
-        pages += fetched.pages
-        changed += fetched.changed
-        if fetched.changed:
-            what = {"pages": fetched.pages, "size_bytes": fetched.size_bytes}
-            context.add_asset_metadata(what, partition_key=key)
-    if failed and len(failed) == len(context.partition_keys):
+            raise dg.Failure(f"no kernel was fetched: {problem}") from problem
+        begun = source.tally.copy()
+        source.begin(keys)
+        requests = {key: source.expected_requests(listed[key]) for key in keys}
+        for key in progress(keys, "fetching", requests):
+            before = source.tally.copy()
+            try:
+                kernel = fetch_kernel(
+                    source, home, key, listed[key]["kernel_id"], listed[key]["submission_count"]
+                )
+            except SourceError as problem:
+                log.error("kernel %s was not fetched: %s", key, problem)
+                failed.append(f"{key} ({problem})")
+                stopped = str(problem) if isinstance(problem, CrawlStopped) else ""
+                happened: dict[str, Any] = {"problem": str(problem)}
+            else:
+                fetched, changed, pages = fetched + 1, changed + kernel.changed, pages + kernel.pages
+                happened = {"pages": kernel.pages, "size_bytes": kernel.size_bytes, "changed": kernel.changed}
+            asked = source.tally.since(before)
+            if asked.requests or happened.get("changed") or "problem" in happened:
+                happened |= {"asked": asdict(asked)}
+                context.add_asset_metadata({"happened": dg.MetadataValue.json(happened)}, partition_key=key)
+            if stopped:
+                break
+    if failed and not fetched:
         raise dg.Failure(f"no kernel was fetched: {'; '.join(failed[:3])}")
-    summary = {"kernels_fetched": kernels_fetched, "pages_fetched": pages}
     return dg.MaterializeResult(
-        metadata={**summary, "kernels_changed": changed, "kernels_failed": dg.MetadataValue.json(failed)}
+        metadata={
+            "kernels_fetched": fetched,
+            "pages_fetched": pages,
+            "kernels_changed": changed,
+            "kernels_failed": dg.MetadataValue.json(failed),
+            "kernels_not_reached": len(keys) - fetched - len(failed),
+            "stopped": stopped,
+            **tally_metadata(source.tally.since(begun)),
+        }
     )
+
+
+def tally_metadata(tally: Tally) -> dict[str, int]:
+    """What asking came to, as metadata of an asset."""
+    return {f"answers_{name}" if name in _ANSWERS else name: count for name, count in asdict(tally).items()}
+
+
+def tally_of(metadata: dict[str, Any]) -> Tally:
+    """What asking came to, from an asset's metadata."""
+    counts = {name.removeprefix("answers_"): count for name, count in metadata.items()}
+    return Tally(**{name: counts[name] for name in asdict(Tally())})
+
+
+_ANSWERS = ("new", "changed", "unchanged", "failed")

@@ -265,7 +265,7 @@ class Client:
         fetched from.
         """
         self.requests_made = 0
-        self._base_url = base_url.rstrip("/")
+        self.base_url = base_url.rstrip("/")
         self._allowed_hosts = allowed_hosts
         self._allow_private_hosts = allow_private_hosts
         self._max_requests = max_requests
@@ -277,7 +277,7 @@ class Client:
         self._quiet_until: dict[str, float] = {}
         self._wire_s = 0.0
         try:
-            base = httpx.URL(self._base_url)
+            base = httpx.URL(self.base_url)
             self._base_port = base.port
             self._check(base)
         except (_Refused, httpx.InvalidURL) as error:
@@ -315,7 +315,7 @@ class Client:
         locator that makes no URL.
         """
         try:
-            url = httpx.URL(self._base_url + locator)
+            url = httpx.URL(self.base_url + locator)
         except httpx.InvalidURL as error:
             raise ValueError(f"the locator {locator!r} makes no URL: {error}") from None
         if not locator.startswith("/"):
@@ -325,7 +325,14 @@ class Client:
         with self._one_at_a_time:
             wire_s = self._wire_s
             for tries in range(1, self._limits.tries + 1):
-                reply = self._follow(url, headers)
+                try:
+                    reply = self._follow(url, headers)
+                except RequestBudgetExhausted:
+                    if tries == 1:
+                        raise
+                    # What came before is an answer all the same; who asks next is told.
+                    tries -= 1
+                    break
                 if not reply.again:
                     break
                 wait_s = self._back_off(reply, tries)
@@ -333,6 +340,11 @@ class Client:
                     reply.problem = f"{reply.problem}, which asks for a wait of {wait_s:.0f} s"
                     break
             return _answer(locator, reply, tries, self._wire_s - wire_s)
+
+    def asked_before(self, at: datetime) -> None:
+        """Keep the pause to a request that an earlier run made, which ended at this time."""
+        passed_s = (datetime.now(UTC) - at).total_seconds()
+        self._keep_quiet(httpx.URL(self.base_url).host, self._request_interval_s - max(0.0, passed_s))
 
     def _follow(self, url: httpx.URL, headers: dict[str, str]) -> _Reply:
         """Ask for the page and go where redirects lead, each place checked like the first."""

@@ -1,22 +1,25 @@
-"""Fetching: from a source's pages to snapshots, and to the part that says which pages a kernel is made of.
+"""Fetching: from a source's answers to the parts that say of which pages each kernel is made.
 
-Every page is stored before anything reads it. What a page says belongs in `records`.
+How pages are kept belongs in `pages`; how they are got, in `sources` and `live`; what they say, in `records`.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
-from assets.leaderboard.records import PARSER_VERSION, Row, read_kernel_listing
-from assets.leaderboard.snapshots import Page, Snapshots, digest_of
-from assets.leaderboard.sources import Source
+from assets.leaderboard.drift import followed
+from assets.leaderboard.pages import Pages, page_of, version_of
+from assets.leaderboard.records import Row, Unreadable, read_kernel_listing, submission_counts
+from assets.leaderboard.snapshots import digest_of
+from assets.leaderboard.sources import Source, SourceError
 from warehouse.home import Home
 from warehouse.parquet import rows_of, table_of
-from warehouse.parts import part_version, read_part, write_part
-from warehouse.tables import DRIFT, PAGES, QUARANTINE
+from warehouse.parts import read_tables
+from warehouse.tables import DRIFT
+
+__all__ = ["current_pages", "fetch_kernel", "fetch_kernel_listing", "kernel_key", "kernel_listing", "page_of"]
 
 # Every kernel that was ever listed; those that vanished from the listing stay, with listed = false.
 LISTED = pa.schema(
@@ -24,6 +27,7 @@ LISTED = pa.schema(
         ("kernel_key", pa.string()),
         ("kernel_id", pa.int64()),
         ("kernel_name", pa.string()),
+        ("submission_count", pa.int64()),
         ("listed", pa.bool_()),
     ]
 )
@@ -31,7 +35,7 @@ LISTED = pa.schema(
 
 @dataclass(frozen=True)
 class Fetched:
-    """What fetching brought: how many pages, how many bytes, and whether any differs from before."""
+    """What a kernel is made of: how many pages and bytes, and whether any differs from before."""
 
     pages: int
     size_bytes: int
@@ -55,89 +59,83 @@ def fetch_kernel_listing(source: Source, home: Home) -> list[Row]:
 
     Raises SourceError where the source has no listing, Unreadable where it can't be read.
     """
-    pages = list(_stored(source.kernel_listing(), home))
-    names, records = read_kernel_listing(pages[-1])
-    kernels = {row["kernel_id"]: {**row, "listed": False} for row in kernel_listing(home)}
+    pages = Pages(home, None, source.tally)
+    before = [pages.read(row) for row in pages.current if pages.is_stored(row)]
+    try:
+        (row,) = source.take_listing(pages)
+        page = pages.read(row)
+        try:
+            names, records = read_kernel_listing(page)
+        except Unreadable as problem:
+            pages.set_aside(row, str(problem))
+            raise
+    except (SourceError, Unreadable):
+        pages.write(pages.current, None)
+        raise
+    rows = _listed(kernel_listing(home), names, submission_counts(page))
+    drift = rows_of(read_tables(pages.path).get("drift", DRIFT.schema.empty_table()))
+    drift = followed(drift, page, before[0] if before else None, records.drift)
+    pages.quarantine = records.quarantine
+    tables = {"listed": table_of(rows, LISTED), "drift": table_of(drift, DRIFT.schema)}
+    pages.write([row], None, tables)
+    return rows
+
+
+def _listed(known: Iterable[Row], names: dict[int, str], counts: dict[int, int]) -> list[Row]:
+    """The kernels that were known and those that are listed now; each keeps the key that it got first."""
+    kernels = {row["kernel_id"]: {**row, "listed": False} for row in known}
     taken = {row["kernel_key"] for row in kernels.values()}
     for kernel_id, name in sorted(names.items()):
-        key = kernel_key(name)
-        if kernel_id not in kernels and key in taken:
-            key = f"{key}-{kernel_id}"
-        taken.add(key)
-        row = {"kernel_key": key, "kernel_id": kernel_id, "kernel_name": name}
-        kernels[kernel_id] = {**row, **kernels.get(kernel_id, {}), "listed": True}
-    rows = sorted(kernels.values(), key=lambda row: row["kernel_id"])
-    tables = {
-        "listed": table_of(rows, LISTED),
-        "quarantine": table_of(records.quarantine, QUARANTINE.schema),
-        "drift": table_of(records.drift, DRIFT.schema),
-    }
-    _write_pages(home.kernel_listing, pages, tables)
-    return rows
+        if kernel_id not in kernels:
+            key = kernel_key(name)
+            while key in taken:
+                key = f"{key}-{kernel_id}"
+            taken.add(key)
+            kernels[kernel_id] = {"kernel_key": key, "kernel_id": kernel_id}
+        now = {"kernel_name": name, "submission_count": counts.get(kernel_id), "listed": True}
+        kernels[kernel_id] |= now
+    return sorted(kernels.values(), key=lambda row: row["kernel_id"])
 
 
 def kernel_listing(home: Home) -> list[Row]:
     """All kernels that were ever listed, as rows of LISTED; none where no listing was fetched."""
-    if not home.kernel_listing.exists():
-        return []
-    return rows_of(read_part(home.kernel_listing, "listed"))
+    listed = read_tables(home.kernel_listing).get("listed")
+    return rows_of(listed) if listed else []
 
 
-def fetch_kernel(source: Source, home: Home, key: str, kernel_id: int) -> Fetched:
+def fetch_kernel(
+    source: Source, home: Home, key: str, kernel_id: int, submission_count: int | None = None
+) -> Fetched:
     """Fetch a kernel's pages. Those that it is made of change all at once, when all are there.
 
-    Raises SourceError where a page is not to be had; the kernel then keeps what it had.
+    `submission_count` is what the listing of kernels says of it. Raises SourceError where a page is not to be
+    had: what came is on record then, and the kernel keeps the pages that it had.
     """
-    return _write_pages(home.part(key, "pages"), list(_stored(source.kernel(kernel_id), home)), {})
+    pages = Pages(home, key, source.tally)
+    kernel = {"kernel_key": key, "kernel_id": kernel_id, "submission_count": submission_count}
+    try:
+        current = source.take_kernel(kernel, pages)
+    except SourceError:
+        pages.write(pages.current, pages.submission_count)
+        raise
+    changed = pages.write(current, submission_count)
+    size_bytes = sum(row["size_bytes"] for row in current)
+    return Fetched(len(current), size_bytes, changed, version_of(current))
 
 
 def current_pages(home: Home, key: str) -> list[Row]:
     """The rows of the pages that a kernel is made of, in the order in which to read them."""
-    return rows_of(read_part(home.part(key, "pages"), "current"))
+    return Pages(home, key).current
 
 
-def page_of(row: Row, snapshots: Snapshots) -> Page:
-    """A page with its bytes, from its row. Raises SnapshotError where the bytes are not there."""
-    names = ("locator", "fetched_at", "resolved_locator", "status", "media_type", "etag", "last_modified")
-    return Page(body=snapshots.get(row["page_digest"]), **{name: row[name] for name in names})
+def longest_ago_first(home: Home, keys: Iterable[str]) -> list[str]:
+    """Kernels, those first that were never fetched or not for the longest time.
 
+    So a crawl that ends early, night after night, still comes to all of them.
+    """
 
-def _stored(pages: Iterable[Page], home: Home) -> Iterator[Page]:
-    snapshots = Snapshots(home.snapshots)
-    for page in pages:
-        snapshots.put(page.body)
-        yield page
+    def fetched_at(key: str) -> float:
+        path = home.part(key, "pages")
+        return path.stat().st_mtime if path.exists() else 0.0
 
-
-def _write_pages(path: Path, pages: list[Page], tables: dict[str, pa.Table]) -> Fetched:
-    """Write the part that says which pages are current, and which there ever were."""
-    version = pages_version(pages)
-    changed = part_version(path) != version
-    current = table_of(map(_row, pages), PAGES.schema)
-    known = read_part(path, "pages") if path.exists() else PAGES.schema.empty_table()
-    seen = set(zip(known["locator"].to_pylist(), known["fetched_at"].to_pylist(), strict=True))
-    new = [row for row in current.to_pylist() if (row["locator"], row["fetched_at"]) not in seen]
-    if changed or new:
-        every = pa.concat_tables([known, table_of(new, PAGES.schema)])
-        write_part(path, {"current": current, "pages": every, **tables}, version)
-    return Fetched(len(pages), sum(len(page.body) for page in pages), changed, version)
-
-
-def pages_version(pages: Iterable[Page]) -> str:
-    """Digest of what pages say: of their locators and their bytes, in order."""
-    return digest_of("\n".join(f"{page.locator} {page.page_digest}" for page in pages).encode())
-
-
-def _row(page: Page) -> Row:
-    return {
-        "page_digest": page.page_digest,
-        "locator": page.locator,
-        "fetched_at": page.fetched_at,
-        "resolved_locator": page.resolved_locator,
-        "status": page.status,
-        "media_type": page.media_type,
-        "size_bytes": len(page.body),
-        "etag": page.etag,
-        "last_modified": page.last_modified,
-        "parser_version": PARSER_VERSION,
-    }
+    return sorted(keys, key=fetched_at)

@@ -1,17 +1,22 @@
 """Manifests, as Dagster assets."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
 
 from assets.leaderboard.assets import kernel_pages, kernels
+from assets.leaderboard.drift import confirmed
+from assets.leaderboard.inbox import READER_VERSION, InboxError, new_files, take_in
 from assets.leaderboard.kernel_pages import kernel_listing
 from assets.leaderboard.snapshots import SnapshotError
-from assets.manifests.kernel_manifests import CODE_VERSION, MANIFEST_TABLES, SOURCE_TABLES, make_manifests
-from pipelines.progress import progress
+from assets.manifests.case_runs import COLLECTED, MATCHER_VERSION, make_case_runs, page_states, stages_of
+from assets.manifests.kernel_manifests import CODE_VERSION, make_manifests
+from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
-from pipelines.table_assets import CARRY_ON, collected_tables
-from warehouse.tables import DRIFT, PAGES, QUARANTINE
+from pipelines.table_assets import CARRY_ON, PUBLISHING, collected_tables, table_result, table_spec
+from warehouse.parquet import collect, write_table
+from warehouse.tables import DRIFT, PAGES
 
 GROUP = "manifests"
 
@@ -47,13 +52,52 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> d
     return dg.MaterializeResult(metadata={"kernels_changed": changed})
 
 
-tables = collected_tables(
-    "tables",
-    GROUP,
-    {
-        **{table: ["manifests"] for table in (*SOURCE_TABLES, *MANIFEST_TABLES)},
-        PAGES: ["listing", "pages"],
-        QUARANTINE: ["listing", "manifests"],
-        DRIFT: ["listing", "manifests"],
-    },
+@dg.asset(
+    group_name=GROUP,
+    kinds={"html", "arrow"},
+    deps=[kernel_manifests],
+    code_version=f"{CODE_VERSION}, reader {READER_VERSION}, matcher {MATCHER_VERSION}",
+    automation_condition=CARRY_ON,
+    pool=PUBLISHING,
 )
+def kernel_cases(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
+    """Pages that people saved: those new in the inbox are taken in, and all that count make runs on cases.
+
+    A page whose kernel or submission the leaderboard has not brought yet waits for it. What can't be read or
+    matched is quarantined with its reason, and its file left where it is.
+    """
+    home = pipeline.home()
+    taken_in, failed = 0, []
+    for path in new_files(home):
+        try:
+            take_in(home, path)
+            taken_in += 1
+        except InboxError as problem:
+            log.error("%s", problem)
+            failed.append(str(problem))
+    made = make_case_runs(home)
+    return dg.MaterializeResult(
+        metadata={
+            "files_taken_in": taken_in,
+            "files_failed": dg.MetadataValue.json(failed),
+            "case_runs": made.rows.get("run_intervals", 0),
+            "disagreements": made.rows.get("page_disagreements", 0),
+            "pages": dg.MetadataValue.json(page_states(home)),
+        },
+        data_version=dg.DataVersion(made.version or "no page"),
+    )
+
+
+tables = collected_tables("tables", GROUP, {table: stages_of(table) for table in COLLECTED if table != DRIFT})
+
+
+@dg.multi_asset(
+    specs=[table_spec(DRIFT, ["kernel_pages", *(f"kernel_{stage}" for stage in stages_of(DRIFT))], GROUP)],
+    pool=PUBLISHING,
+)
+def drift_table(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
+    """Fields that came and went; each was seen last when a page that shows it came, or was confirmed."""
+    home = pipeline.home()
+    rows = collect(home, DRIFT, stages_of(DRIFT))
+    rows = confirmed(rows, collect(home, PAGES, stages_of(PAGES)))
+    yield table_result(home, DRIFT, write_table(home, DRIFT, rows))

@@ -1,15 +1,23 @@
-"""Reading and normalising a kernel: from its pages to the part that holds its records and manifests.
+"""Reading and normalising a kernel: from its pages to the part with its records, manifests and history.
 
-How pages are read belongs in `assets.leaderboard.records`, the rules of manifests in `normalise`.
+How pages are read belongs in `assets.leaderboard.records`, the rules of manifests in `normalise`, those of
+history in `history` and `assets.leaderboard.drift`.
 """
 
-from assets.leaderboard.kernel_pages import current_pages, page_of
-from assets.leaderboard.records import PARSER_VERSION, read_kernel
-from assets.leaderboard.snapshots import Snapshots
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from assets.leaderboard import drift
+from assets.leaderboard.pages import Pages
+from assets.leaderboard.records import PARSER_VERSION, Records, Row, merged, read_page
+from assets.leaderboard.snapshots import Page
+from assets.manifests import history
 from assets.manifests.normalise import NORMALISER_VERSION, normalise
 from warehouse.home import Home
-from warehouse.parquet import table_of
-from warehouse.parts import Made, made, part_version, write_part
+from warehouse.parquet import rows_of, table_of
+from warehouse.parts import Made, made, part_version, read_part, write_part
 from warehouse.tables import (
     DRIFT,
     ENVIRONMENTS,
@@ -22,12 +30,20 @@ from warehouse.tables import (
     SOURCE_KERNELS,
     SOURCE_SUBMISSIONS,
     SOURCE_WORKLOADS,
+    SUBMISSION_HISTORY,
     WORKLOADS,
 )
 
 CODE_VERSION = f"parser {PARSER_VERSION}, normaliser {NORMALISER_VERSION}"
 
-SOURCE_TABLES = (SOURCE_KERNELS, SOURCE_WORKLOADS, SOURCE_SUBMISSIONS, QUARANTINE, DRIFT)
+SOURCE_TABLES = (
+    SOURCE_KERNELS,
+    SOURCE_WORKLOADS,
+    SOURCE_SUBMISSIONS,
+    SUBMISSION_HISTORY,
+    QUARANTINE,
+    DRIFT,
+)
 MANIFEST_TABLES = (
     OPERATIONS,
     WORKLOADS,
@@ -42,18 +58,74 @@ MANIFEST_TABLES = (
 def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
     """Make a kernel's manifests of its current pages; nothing, where they were made of the same before.
 
-    Raises FileNotFoundError where its pages were never fetched, SnapshotError where their bytes are gone.
+    Its history goes on from where it was, through the editions of its pages that came since then; from the
+    beginning, where other code read it. Raises FileNotFoundError where its pages were never fetched,
+    SnapshotError where their bytes are gone.
     """
     path = home.part(key, "manifests")
+    if not home.part(key, "pages").exists():
+        raise FileNotFoundError(f"the pages of kernel {key} were never fetched")
     version = f"{CODE_VERSION}, pages {part_version(home.part(key, 'pages'))}"
-    changed = part_version(path) != version
-    if changed:
-        snapshots = Snapshots(home.snapshots)
-        pages = [page_of(row, snapshots) for row in current_pages(home, key)]
-        rows = normalise(read_kernel(kernel_id, pages), pages)
-        tables = {
-            table.name: table_of(rows[table.name], table.schema)
-            for table in (*SOURCE_TABLES, *MANIFEST_TABLES)
-        }
-        write_part(path, tables, version)
-    return made(path, changed)
+    if part_version(path) == version:
+        return made(path, changed=False)
+    pages = Pages(home, key)
+    if not pages.editions:
+        # It was asked for, but what came can't be used.
+        return Made({}, version, changed=False)
+    followed = _editions_followed(path)
+    kept = {
+        table.name: rows_of(read_part(path, table.name)) if followed else []
+        for table in (SUBMISSION_HISTORY, DRIFT)
+    }
+    rows = _followed(kernel_id, pages, followed, kept)
+    tables = {
+        table.name: table_of(rows.get(table.name, []), table.schema)
+        for table in (*SOURCE_TABLES, *MANIFEST_TABLES)
+    }
+    write_part(path, tables, version)
+    return made(path, changed=True)
+
+
+def _editions_followed(path: Path) -> int:
+    """How many editions of a kernel's pages this code has followed already."""
+    found = re.fullmatch(f"{CODE_VERSION}, pages .*, edition ([0-9]+)", part_version(path) or "")
+    return int(found[1]) if found else 0
+
+
+def _followed(
+    kernel_id: int, pages: Pages, followed: int, kept: Mapping[str, list[Row]]
+) -> dict[str, list[Row]]:
+    """The rows of all tables: of the last edition; history and drift go on from those `kept`."""
+    versions, drifts = kept[SUBMISSION_HISTORY.name], kept[DRIFT.name]
+    read: dict[tuple[str, str], tuple[Page, Records]] = {}
+
+    def reading(row: Row) -> tuple[Page, Records]:
+        name = row["locator"], row["page_digest"]
+        if name not in read:
+            page = pages.read(row)
+            read[name] = page, read_page(kernel_id, page)
+        return read[name]
+
+    tables: dict[str, list[Row]] = {}
+    before = pages.editions[followed - 1] if followed else []
+    last = {row["locator"]: row for row in before}
+    editions = pages.editions[followed:]
+    for number, rows in enumerate(editions, 1):
+        new = [row for row in rows if row not in before]
+        for row in new:
+            page, said = reading(row)
+            page_before = pages.read(last[row["locator"]]) if row["locator"] in last else None
+            drifts = drift.followed(drifts, page, page_before, said.drift)
+            last[row["locator"]] = row
+        edition = [reading(row)[0] for row in rows]
+        records = merged(reading(row)[1] for row in rows)
+        listed = {row["submission_id"] for row in records.submissions} | records.unread
+        if number < len(editions) and all(row["locator"].startswith("/submissions") for row in new):
+            # Of an edition that is not the last only the history is wanted, so only what changed.
+            records = replace(records, submissions=history.changed(versions, records.submissions))
+        tables = normalise(records, edition)
+        if records.kernel:
+            # An edition that can't be read says nothing of its submissions.
+            versions = history.followed(versions, tables, edition, listed)
+        before = rows
+    return {**tables, SUBMISSION_HISTORY.name: versions, DRIFT.name: drifts}

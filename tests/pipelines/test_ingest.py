@@ -73,7 +73,9 @@ def test_the_run_stands_in_the_dagster_instance_of_the_home(ingested: tuple[Path
 
 def test_a_seed_run_stands_on_the_leaderboard_with_its_group(ingested: tuple[Path, Ended]) -> None:
     home, _ = ingested
-    (row,) = rows(home, "select kernel, project, stack, gpu, sol_score from leaderboard where external_id = '3268'")
+    (row,) = rows(
+        home, "select kernel, project, stack, gpu, sol_score from leaderboard where external_id = '3268'"
+    )
     assert row == (
         "014_audio_encoder_varlen_attention_with_chunking_backward",
         "doubleAI",

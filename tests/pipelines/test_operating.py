@@ -23,6 +23,8 @@ from assets.leaderboard.recorded import recorded_directory
 from pipelines.instance import prepare_instance
 from warehouse.home import Home
 
+pytestmark = pytest.mark.ui
+
 KERNEL = "001_attention_softmax_dropout_value_matmul_backward"
 LOCATION = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__"}
 
@@ -168,6 +170,8 @@ def test_a_bad_page_turns_the_check_of_its_kernel_red_and_changes_nothing_publis
     readable = ui.readable()
     assert readable["failedPartitions"] == [KERNEL]
     assert len(readable["succeededPartitions"]) == 23
+    quarantined = "select locator from quarantine"
+    wait_until(lambda: ui.rows(quarantined) == [("/kernels/1",)], "the bad page is published as quarantined")
     assert ui.rows("select run_digest, rank from rankings order by all") == before
 
 
@@ -178,6 +182,7 @@ def test_the_page_mended_and_its_kernel_backfilled_the_check_is_green(ui: Ui) ->
     wait_until(lambda: ui.backfill_status(backfill) == "COMPLETED_SUCCESS", "the backfill is completed")
 
     assert ui.readable()["failedPartitions"] == []
+    wait_until(lambda: ui.rows("select * from quarantine") == [], "nothing is quarantined any more")
 
 
 def test_a_schedule_that_is_switched_on_ticks_and_ingests(ui: Ui) -> None:
