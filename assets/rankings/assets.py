@@ -1,23 +1,55 @@
-"""Rankings, as Dagster assets."""
+"""Rankings, and what people say of runs, as Dagster assets."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
+import pyarrow.compute as pc
 
+from assets.leaderboard.snapshots import digest_of
+from assets.rankings.attestations import ATTESTATIONS_DIRECTORY, read_attestations, resolve_attestations
+from assets.rankings.decisions import DECISIONS_FILE, read_decisions, resolve_decisions
+from assets.rankings.entries import EntryError
 from assets.rankings.policy import POLICY
-from assets.rankings.tables import TABLES, rank_tables
+from assets.rankings.run_pages import COMPARED, check_run_pages
+from assets.rankings.tables import INPUTS, NAMED_RUNS, TABLES, opened, rank_tables
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from pipelines.table_assets import PUBLISHING, table_result, table_spec
+from pipelines.table_assets import PUBLISHING, preview, table_result, table_spec
 from warehouse.parquet import write_table
+from warehouse.tables import ATTESTATIONS, DECISIONS, RUN_PAGE_CHECKS, Table
 
 GROUP = "rankings"
 
 
+def _entries_spec(table: Table) -> dg.AssetSpec:
+    # The files are versioned as code is: once one changes, all that follows from it is out of date.
+    files = [DECISIONS_FILE, *sorted(ATTESTATIONS_DIRECTORY.glob("*.yaml"))]
+    version = digest_of(b"".join(path.read_bytes() for path in files))
+    spec = table_spec(table, [named.name for named in NAMED_RUNS], GROUP)
+    return spec.replace_attributes(code_version=version)
+
+
+@dg.multi_asset(specs=[_entries_spec(DECISIONS), _entries_spec(ATTESTATIONS)], pool=PUBLISHING)
+def decisions_and_attestations(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
+    """What people decided and attested, read from the repository, each with the run that it is about."""
+    home = pipeline.home()
+    log.info("reading decisions and attestations")
+    try:
+        with opened(home, NAMED_RUNS) as connection:
+            rows = {
+                DECISIONS: resolve_decisions(connection, read_decisions(DECISIONS_FILE)),
+                ATTESTATIONS: resolve_attestations(connection, read_attestations(ATTESTATIONS_DIRECTORY)),
+            }
+    except EntryError as problem:
+        raise dg.Failure(f"nothing was ranked: {problem}") from problem
+    for table, of_table in rows.items():
+        yield table_result(home, table, write_table(home, table, of_table))
+
+
 @dg.multi_asset(
     specs=[
-        table_spec(table, ["runs", "implementations"], GROUP).replace_attributes(code_version=POLICY)
+        table_spec(table, [read.name for read in INPUTS], GROUP).replace_attributes(code_version=POLICY)
         for table in TABLES
     ],
     pool=PUBLISHING,
@@ -26,6 +58,38 @@ def ranking_tables(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
     """Every run's place in its comparison group, by policy, and what follows from it."""
     home = pipeline.home()
     log.info("ranking")
-    rows = rank_tables(home)
+    try:
+        rows = rank_tables(home)
+    except EntryError as problem:
+        raise dg.Failure(f"nothing was ranked: {problem}") from problem
     for table in TABLES:
         yield table_result(home, table, write_table(home, table, rows[table.name]))
+
+
+@dg.multi_asset(
+    specs=[table_spec(RUN_PAGE_CHECKS, ["kernel_cases", *(table.name for table in COMPARED)], GROUP)],
+    check_specs=[
+        dg.AssetCheckSpec(
+            "run_pages_agree",
+            asset=RUN_PAGE_CHECKS.name,
+            description="Each fact on KernelIndex's run pages in the inbox is ours too, or explained.",
+        )
+    ],
+    pool=PUBLISHING,
+)
+def run_page_checks(
+    pipeline: Pipeline,
+) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """KernelIndex's run pages in the inbox, fact by fact: whether we agree."""
+    home = pipeline.home()
+    log.info("verifying run pages")
+    rows = check_run_pages(home)
+    yield table_result(home, RUN_PAGE_CHECKS, write_table(home, RUN_PAGE_CHECKS, rows))
+    differing = rows.filter(pc.equal(rows["verdict"], "differs"))
+    yield dg.AssetCheckResult(
+        asset_key=RUN_PAGE_CHECKS.name,
+        check_name="run_pages_agree",
+        passed=differing.num_rows == 0,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"broken": differing.num_rows, "rows": preview(differing)},
+    )

@@ -17,6 +17,17 @@ create or replace temp table candidates as
 with numbered_projects as (
     select row_number() over () as project_number, project_digest
     from (select distinct project_digest from implementations)
+),
+-- From when until when a run could be ranked, for the few that people or flags have to do with.
+reviewed as (
+    select
+        run_digest,
+        max(until) as accepted_at,
+        min(since) as left_at,
+        arg_min(reason, (since, reason)) as left_by,
+        bool_or(since is null and until is null) as never_stood
+    from review
+    group by run_digest
 )
 select
     group_number,
@@ -29,12 +40,25 @@ select
     low,
     high,
     list_position(
-        ['replicated', 'verified', 'reproducible', 'reported'], evidence_level
+        ['replicated', 'verified', 'reproducible', 'reported'], evidence.evidence_level
     ) as evidence_order,
     observed_at,
-    sol_score
+    -- When the run came to stand among those that can hold a record; null if it never did.
+    if(
+        passed and primary_value is not null and never_stood is not true
+            and (left_at is null or greatest(observed_at, accepted_at) < left_at),
+        if(observed_at is null, null, greatest(observed_at, accepted_at)),
+        null
+    ) as stood_from,
+    left_at,
+    left_by,
+    -- The leaderboard orders suites. Single cases, which saved pages give, have no place in its order.
+    if(workload_digest in (select workload_digest from workloads where kind = 'case'), null, sol_score)
+        as sol_score
 from runs
 join numbered_groups using (comparison_key)
+join evidence using (run_digest)
+left join reviewed using (run_digest)
 left join implementations using (implementation_digest)
 left join numbered_projects using (project_digest)
 left join intervals using (run_digest);

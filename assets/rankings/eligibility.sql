@@ -1,5 +1,5 @@
 -- exclusions: why runs have no rank, a row a run and reason. A run without a row here is eligible.
--- Who is held, retracted or superseded is decided elsewhere and comes in as `review`.
+-- Who is held, retracted, superseded or rejected is decided elsewhere and comes in as `review`.
 
 create or replace table exclusions as
 with reasons as (
@@ -7,7 +7,7 @@ with reasons as (
     union
     select run_digest, 'NO_PRIMARY_VALUE' from runs where primary_value is null
     union
-    select run_digest, reason from review semi join runs using (run_digest)
+    select run_digest, reason from review semi join runs using (run_digest) where until is null
 )
 select run_digest, reason, 'ranking-v1' as policy
 from reasons

@@ -6,7 +6,7 @@ order, the groups themselves) has no place here. Changing an outcome here means 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Literal
@@ -14,8 +14,15 @@ from typing import Literal
 POLICY = "ranking-v1"
 
 Profile = Literal["source-native", "strict"]
-Reason = Literal["NOT_PASSED", "NO_PRIMARY_VALUE", "RETRACTED", "SUPERSEDED", "HELD_FOR_REVIEW"]
+ReviewReason = Literal["RETRACTED", "SUPERSEDED", "REJECTED", "HELD_FOR_REVIEW"]
+Reason = Literal["NOT_PASSED", "NO_PRIMARY_VALUE"] | ReviewReason
+Cause = Literal["new_run", "acceptance", "retraction", "supersession", "rejection"]
 
+_CAUSES: dict[ReviewReason, Cause] = {
+    "RETRACTED": "retraction",
+    "SUPERSEDED": "supersession",
+    "REJECTED": "rejection",
+}
 EVIDENCE_LEVELS = ("replicated", "verified", "reproducible", "reported")  # the strongest first
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -25,7 +32,9 @@ class Candidate:
     """A run of one comparison group, as far as the policy looks at it.
 
     `primary_value`, `low` and `high` are in the group's unit; `review` is what people, or the
-    checks that wait for people, hold against the run.
+    flags that wait for people, hold against the run to this day. `accepted_at` is until when it was
+    held; `left_at` since when it is retracted, superseded or rejected, and `left_by` which of them,
+    which then stands in `review` too.
     """
 
     run_digest: str
@@ -36,6 +45,9 @@ class Candidate:
     observed_at: datetime | None = None
     status: str = "passed"
     review: frozenset[Reason] = frozenset()
+    accepted_at: datetime | None = None
+    left_at: datetime | None = None
+    left_by: ReviewReason | None = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +62,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Record:
-    """That a run took its group's record, and from which run."""
+    """That a run holds its group's record from a moment on, who held it until then, and why."""
 
     run_digest: str
     previous_run_digest: str | None
     taken_at: datetime
+    cause: Cause
 
 
 def reasons(candidate: Candidate) -> set[Reason]:
@@ -88,25 +101,75 @@ def places(group: Iterable[Candidate], profile: Profile) -> dict[str, Place]:
 
 
 def records(group: Iterable[Candidate]) -> list[Record]:
-    """List the records of one comparison group, in order of observation, then digest.
+    """List who held the record of one comparison group, in order of time.
 
-    An eligible run takes the record if it is faster than every run before it. A run that nobody
-    knows the time of comes neither before nor after another: it takes no record and keeps none from
-    being taken.
+    A run takes the record if, when it comes to stand, it is faster than every run that stands; of runs
+    that come at one moment the digest says which is first. Where the holder leaves, the record goes to
+    the fastest of those left, of equals to the one that came first; where none is left, nobody holds it.
+    A run that comes at the moment another leaves comes before. All that is decided for one moment counts
+    together.
+
+    A run that nobody knows the time of comes neither before nor after another: it takes no record and
+    keeps none from being taken.
     """
-    timed = sorted(
-        (candidate.observed_at, candidate.run_digest, _value(candidate))
-        for candidate in group
-        if candidate.observed_at and not reasons(candidate)
-    )
+    runs = [(start, run) for run in group if (start := _stood_from(run))]
+    # Who came first is first, so that of equally fast runs `min` gives that one.
+    runs.sort(key=lambda arrival: (arrival[0], arrival[1].run_digest))
+    comings = [(start, 0, run) for start, run in runs]
+    leavings = [(moment, 1, None) for moment in {run.left_at for _, run in runs if run.left_at}]
     taken: list[Record] = []
-    best: int | None = None
-    for observed_at, run_digest, value in timed:
-        if best is None or value < best:
-            previous = taken[-1].run_digest if taken else None
-            taken.append(Record(run_digest, previous, observed_at))
-            best = value
+    holder: Candidate | None = None
+    for moment, _, newcomer in sorted([*comings, *leavings], key=lambda step: step[:2]):
+        previous = holder
+        if newcomer:
+            if holder is None or _value(newcomer) < _value(holder):
+                holder = newcomer
+        else:
+            standing = [run for start, run in runs if start <= moment and not _has_left(run, moment)]
+            holder = min(standing, key=_value, default=None)
+        if holder and holder is not previous:
+            previous_digest = previous.run_digest if previous else None
+            taken.append(Record(holder.run_digest, previous_digest, moment, _cause(newcomer, previous)))
     return taken
+
+
+def as_of(group: Iterable[Candidate], moment: datetime) -> list[Candidate]:
+    """Give the runs of a group that there were at a moment, each as it stood then.
+
+    A run that nobody knows the time of is left out: only the warehouse knows when its page came.
+    """
+    then = []
+    for run in group:
+        if run.observed_at is None or run.observed_at > moment:
+            continue
+        review = run.review
+        if run.left_by and not _has_left(run, moment):
+            review -= {run.left_by}
+        if run.accepted_at and moment < run.accepted_at:
+            review |= {"HELD_FOR_REVIEW"}
+        then.append(replace(run, review=review))
+    return then
+
+
+def _stood_from(run: Candidate) -> datetime | None:
+    """Since when a run stood among those that can hold a record; None if it never did."""
+    if run.observed_at is None or reasons(run) - {run.left_by}:
+        return None
+    start = max(run.observed_at, run.accepted_at or run.observed_at)
+    return None if _has_left(run, start) else start
+
+
+def _has_left(run: Candidate, moment: datetime) -> bool:
+    return run.left_at is not None and run.left_at <= moment
+
+
+def _cause(newcomer: Candidate | None, previous: Candidate | None) -> Cause:
+    """Why the record changed hands: for a run that came, or because the holder left."""
+    if newcomer:
+        return "acceptance" if _stood_from(newcomer) != newcomer.observed_at else "new_run"
+    assert previous
+    assert previous.left_by
+    return _CAUSES[previous.left_by]
 
 
 def _ties(eligible: list[Candidate], profile: Profile) -> list[list[Candidate]]:

@@ -18,7 +18,8 @@ spans as (
 ),
 -- A value joins the tie below it if it overlaps every member: no member's low lies above its high,
 -- no member's high below its low. So of a tie only the greatest low and the least high matter, and
--- one walk up the values finds where ties begin.
+-- one walk up the values finds where ties begin. It copies those that it found at each step: time grows
+-- with the square of the number of ties in one group, to some seconds for 50,000.
 walks as (
     select
         group_number,

@@ -1,16 +1,31 @@
 """The policy by example: ties and the order shown, each case in Python and in SQL."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 
 import pytest
 
+from assets.rankings import policy
 from assets.rankings.policy import Candidate, Place, Profile, Reason, reasons
+from tests.rankings.boards import rank_runs
 
 PlaceRuns = Callable[[Iterable[Candidate], Profile], dict[str, Place]]
 
 AUGUST_11 = datetime(2026, 8, 11, 17, 40, 50, 405_000, tzinfo=UTC)
 AUGUST_12 = datetime(2026, 8, 12, 2, 40, 23, 566_000, tzinfo=UTC)
+
+
+@pytest.fixture(params=["in Python", "in SQL"])
+def places(request: pytest.FixtureRequest) -> PlaceRuns:
+    """Give the policy as a function, once as Python has it and once as SQL has it."""
+
+    def places_in_sql(group: Iterable[Candidate], profile: Profile) -> dict[str, Place]:
+        rankings = rank_runs(asdict(run) | {"profile": profile} for run in group)["rankings"]
+        columns = [field.name for field in fields(Place)]
+        return {row["run_digest"]: Place(*(row[name] for name in columns)) for row in rankings}
+
+    return policy.places if request.param == "in Python" else places_in_sql
 
 
 def ranks(placed: dict[str, Place]) -> dict[str, int]:

@@ -1,16 +1,8 @@
-"""Record events: by example, and all that KernelIndex published for the archive's groups."""
+"""Record events, by example. What decisions do to them is in `test_decisions`."""
 
-import json
-import os
-from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
-import pytest
-
-Row = dict[str, Any]
-RankRuns = Callable[[Iterable[Row]], dict[str, list[Row]]]
+from tests.rankings.boards import Row, rank_runs
 
 
 def run(run_digest: str, primary_value: int, observed_at: str | None, **more: object) -> Row:
@@ -22,7 +14,7 @@ def holders(tables: dict[str, list[Row]]) -> list[tuple[str, str | None]]:
     return [(row["run_digest"], row["previous_run_digest"]) for row in tables["record_events"]]
 
 
-def test_a_run_faster_than_all_before_it_takes_the_record(rank_runs: RankRuns) -> None:
+def test_a_run_faster_than_all_before_it_takes_the_record() -> None:
     tables = rank_runs(
         [
             run("sha256:2c", 238_721, "2026-08-12T02:40:23.566"),
@@ -38,6 +30,7 @@ def test_a_run_faster_than_all_before_it_takes_the_record(rank_runs: RankRuns) -
     ]
     assert tables["record_events"][0] == {
         "comparison_key": "sha256:06",
+        "event_number": 1,
         "run_digest": "sha256:35",
         "previous_run_digest": None,
         "taken_at": datetime(2026, 8, 9, 10, 4, 10, 378_000, tzinfo=UTC),
@@ -46,17 +39,17 @@ def test_a_run_faster_than_all_before_it_takes_the_record(rank_runs: RankRuns) -
     }
 
 
-def test_an_equal_run_takes_no_record(rank_runs: RankRuns) -> None:
+def test_an_equal_run_takes_no_record() -> None:
     tables = rank_runs([run("sha256:0a", 1000, "2026-08-01"), run("sha256:0b", 1000, "2026-08-02")])
     assert holders(tables) == [("sha256:0a", None)]
 
 
-def test_at_the_same_moment_the_digest_comes_first(rank_runs: RankRuns) -> None:
+def test_at_the_same_moment_the_digest_comes_first() -> None:
     tables = rank_runs([run("sha256:0b", 1000, "2026-08-01"), run("sha256:0a", 1001, "2026-08-01")])
     assert holders(tables) == [("sha256:0a", None), ("sha256:0b", "sha256:0a")]
 
 
-def test_runs_without_a_time_or_a_rank_have_no_part(rank_runs: RankRuns) -> None:
+def test_runs_without_a_time_or_a_rank_have_no_part() -> None:
     tables = rank_runs(
         [
             run("sha256:0a", 10, None),
@@ -67,7 +60,7 @@ def test_runs_without_a_time_or_a_rank_have_no_part(rank_runs: RankRuns) -> None
     assert holders(tables) == [("sha256:0c", None)]
 
 
-def test_each_group_has_its_own_records(rank_runs: RankRuns) -> None:
+def test_each_group_has_its_own_records() -> None:
     tables = rank_runs(
         [
             run("sha256:0a", 1000, "2026-08-01", comparison_key="sha256:06"),
@@ -75,45 +68,3 @@ def test_each_group_has_its_own_records(rank_runs: RankRuns) -> None:
         ]
     )
     assert holders(tables) == [("sha256:0a", None), ("sha256:0b", None)]
-
-
-@pytest.mark.skipif("KERNELINDEX_ARCHIVE" not in os.environ, reason="KERNELINDEX_ARCHIVE not set")
-def test_the_archives_records_are_those_that_kernelindex_published(rank_runs: RankRuns) -> None:
-    archive = Path(os.environ["KERNELINDEX_ARCHIVE"])
-    golden = json.loads((archive.parent / "golden" / "digests.json").read_text("utf-8"))
-    keys = {
-        submission: digests["comparison_key"]
-        for submission, digests in golden["submissions"].items()
-        if "comparison_key" in digests  # the three runs of the seeds have none there
-    }
-    tables = rank_runs(
-        run(
-            str(submission["id"]),
-            round(submission["latency_ms"] * 1e6),
-            submission["finished_at"],
-            comparison_key=keys[str(submission["id"])],
-        )
-        for page in (archive / "submissions").glob("*.json")
-        for submission in json.loads(page.read_text("utf-8"))["data"]["submissions"]
-        if str(submission["id"]) in keys
-    )
-    ours = {
-        (
-            event["comparison_key"],
-            event["run_digest"],
-            event["previous_run_digest"],
-            event["taken_at"],
-        )
-        for event in tables["record_events"]
-    }
-    published = {
-        (
-            event["comparison_key"],
-            event["submission"],
-            event["previous"],
-            datetime.fromisoformat(event["at"]),
-        )
-        for event in golden["record_events"]
-    }
-    assert len(published) == len(golden["record_events"]) == 138
-    assert ours == published

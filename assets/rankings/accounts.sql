@@ -1,0 +1,44 @@
+-- accounts: what became of every submission that the pages which count list, a row a submission.
+-- `listed` has a row for each place on these pages where one stands (and one for each page, without an item);
+-- an item is named as the quarantine names it. `accounting.py` says what must hold.
+
+create or replace temp table accounts as
+with listed_items as (
+    select kernel_id, item
+    from listed
+    where item is not null
+    -- An item without an id is known by its place alone; any other is one, on however many pages.
+    group by kernel_id, item, if(item like 'submission at %', locator, null)
+),
+read_submissions as (
+    select
+        kernel_id,
+        'submission ' || submission_id as item,
+        case
+            when outcome = 'run' and run_digest is not null then 'run'
+            when outcome not in ('run', 'QUARANTINED') then 'no run'
+        end as account
+    from source_submissions
+    left join runs on runs.external_id = submission_id::varchar
+),
+-- One page that can't be read costs its kernel: all that it lists is set aside with it.
+aside as (
+    select distinct kernel_id, quarantine.item
+    from listed
+    join quarantine using (locator, page_digest)
+),
+set_aside as (
+    select distinct listed_items.kernel_id, listed_items.item
+    from listed_items
+    join aside
+        on listed_items.kernel_id = aside.kernel_id
+        and aside.item in (listed_items.item, 'page')
+)
+select
+    kernel_id,
+    item,
+    listed_items.item is not null as listed,
+    coalesce(account, if(set_aside.item is not null, 'quarantined', null)) as account
+from listed_items
+full join read_submissions using (kernel_id, item)
+left join set_aside using (kernel_id, item);
