@@ -53,6 +53,7 @@ MANIFEST_TABLES = (
     ENVIRONMENTS,
     RUNS,
 )
+TABLES = (*SOURCE_TABLES, *MANIFEST_TABLES)
 
 
 def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
@@ -73,15 +74,9 @@ def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
         # It was asked for, but what came can't be used.
         return Made({}, version, changed=False)
     followed = _editions_followed(path)
-    kept = {
-        table.name: rows_of(read_part(path, table.name)) if followed else []
-        for table in (SUBMISSION_HISTORY, DRIFT)
-    }
+    kept = {table.name: rows_of(read_part(path, table.name)) if followed else [] for table in TABLES}
     rows = _followed(kernel_id, pages, followed, kept)
-    tables = {
-        table.name: table_of(rows.get(table.name, []), table.schema)
-        for table in (*SOURCE_TABLES, *MANIFEST_TABLES)
-    }
+    tables = {table.name: table_of(rows.get(table.name, []), table.schema) for table in TABLES}
     write_part(path, tables, version)
     return made(path, changed=True)
 
@@ -95,7 +90,10 @@ def _editions_followed(path: Path) -> int:
 def _followed(
     kernel_id: int, pages: Pages, followed: int, kept: Mapping[str, list[Row]]
 ) -> dict[str, list[Row]]:
-    """The rows of all tables: of the last edition; history and drift go on from those `kept`."""
+    """The rows of all tables: of the last edition that can be read, or else those `kept`.
+
+    History and drift go on from those kept. Of an edition that can't be read only the quarantine counts.
+    """
     versions, drifts = kept[SUBMISSION_HISTORY.name], kept[DRIFT.name]
     read: dict[tuple[str, str], tuple[Page, Records]] = {}
 
@@ -106,11 +104,12 @@ def _followed(
             read[name] = page, read_page(kernel_id, page)
         return read[name]
 
-    tables: dict[str, list[Row]] = {}
+    tables = dict(kept)
     before = pages.editions[followed - 1] if followed else []
     last = {row["locator"]: row for row in before}
-    editions = pages.editions[followed:]
-    for number, rows in enumerate(editions, 1):
+    editions = [(rows, merged(reading(row)[1] for row in rows)) for rows in pages.editions[followed:]]
+    readable = [number for number, (_, records) in enumerate(editions) if records.kernel]
+    for number, (rows, records) in enumerate(editions):
         new = [row for row in rows if row not in before]
         for row in new:
             page, said = reading(row)
@@ -118,14 +117,15 @@ def _followed(
             drifts = drift.followed(drifts, page, page_before, said.drift)
             last[row["locator"]] = row
         edition = [reading(row)[0] for row in rows]
-        records = merged(reading(row)[1] for row in rows)
         listed = {row["submission_id"] for row in records.submissions} | records.unread
-        if number < len(editions) and all(row["locator"].startswith("/submissions") for row in new):
-            # Of an edition that is not the last only the history is wanted, so only what changed.
+        if number not in readable[-1:] and all(row["locator"].startswith("/submissions") for row in new):
+            # Of an edition that does not count any more only the history is wanted, so only what changed.
             records = replace(records, submissions=history.changed(versions, records.submissions))
-        tables = normalise(records, edition)
+        made_of = normalise(records, edition)
         if records.kernel:
-            # An edition that can't be read says nothing of its submissions.
+            tables = made_of
             versions = history.followed(versions, tables, edition, listed)
+        else:
+            tables = {**tables, QUARANTINE.name: made_of[QUARANTINE.name]}
         before = rows
     return {**tables, SUBMISSION_HISTORY.name: versions, DRIFT.name: drifts}

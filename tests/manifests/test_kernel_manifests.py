@@ -39,6 +39,22 @@ def test_a_changed_page_is_read_again(gemm: Kernel, home: Home, tmp_path: Path) 
     assert [row["outcome"] for row in rows] == ["DISQUALIFIED", "run", "run"]
 
 
+def test_a_page_that_turns_unreadable_leaves_the_kernel_what_it_had(
+    gemm: Kernel, home: Home, tmp_path: Path
+) -> None:
+    fetch(gemm, tmp_path, home)
+    before = make_manifests(home, "gemm", gemm.id).rows
+    (tmp_path / f"submissions/{gemm.id}.json").write_text("<html>Bad gateway</html>")
+    fetch_kernel(DirectorySource(tmp_path), home, "gemm", gemm.id)
+
+    assert make_manifests(home, "gemm", gemm.id).rows == {**before, "quarantine": 1}
+
+    gemm.submissions.pop()
+    fetch(gemm, tmp_path, home)
+    after = make_manifests(home, "gemm", gemm.id).rows
+    assert (after["quarantine"], after["runs"]) == (0, before["runs"] - 1)
+
+
 def test_a_damaged_snapshot_is_never_read(gemm: Kernel, home: Home, tmp_path: Path) -> None:
     fetch(gemm, tmp_path, home)
     snapshots = Snapshots(home.snapshots)

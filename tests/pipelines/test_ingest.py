@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,9 +34,9 @@ def rows(home: Path, query: str) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture(scope="module")
-def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ended]]:
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     home = tmp_path_factory.mktemp("home")
-    yield home, kernelindex("ingest", "--home", str(home))
+    return home, kernelindex("ingest", "--home", str(home))
 
 
 @pytest.fixture

@@ -59,8 +59,9 @@ class Ui:
 
     def backfill(self, assets: list[str], **partitions: object) -> str:
         """Launch a backfill as the asset graph does; its id."""
-        query = """mutation($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
-            ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+        query = """mutation($params: LaunchBackfillParams!) {
+            launchPartitionBackfill(backfillParams: $params) {
+                ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
         params = {"assetSelection": [{"path": [asset]} for asset in assets], **partitions}
         return str(self.ask(query, params=params)["launchPartitionBackfill"]["backfillId"])
 
