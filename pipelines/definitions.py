@@ -7,7 +7,7 @@ import assets.manifests.assets
 import assets.rankings.assets
 import warehouse.assets
 from pipelines.checks import check_manifests, check_rankings, kernel_is_readable
-from pipelines.jobs import ingest, list_kernels, tidy
+from pipelines.jobs import ingest, list_kernels, publish, tidy
 from pipelines.resources import Pipeline
 from pipelines.schedules import nightly, tidying, weekly
 from pipelines.sensors import carry_on, failures, new_kernels
@@ -17,7 +17,7 @@ defs = dg.Definitions(
         [assets.leaderboard.assets, assets.manifests.assets, assets.rankings.assets, warehouse.assets]
     ),
     asset_checks=[kernel_is_readable, check_manifests, check_rankings],
-    jobs=[ingest, list_kernels, tidy],
+    jobs=[ingest, publish, list_kernels, tidy],
     schedules=[nightly, weekly, tidying],
     sensors=[carry_on, new_kernels, failures],
     resources={"pipeline": Pipeline()},

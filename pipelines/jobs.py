@@ -14,6 +14,12 @@ ingest = dg.define_asset_job(
     description="The whole way: fetch, read, normalise, rank, publish; for a range of kernels.",
 )
 
+publish = dg.define_asset_job(
+    "publish",
+    selection=dg.AssetSelection.all() - dg.AssetSelection.assets("kernel_listing", "kernel_pages"),
+    description="All but fetching: what the stored pages say, ranked and published; for a range of kernels.",
+)
+
 list_kernels = dg.define_asset_job(
     "list_kernels",
     selection=dg.AssetSelection.assets("kernel_listing"),
@@ -37,9 +43,9 @@ def range_tags(keys: Sequence[str]) -> dict[str, str]:
     }
 
 
-def ingest_under_way(instance: dg.DagsterInstance) -> str | None:
-    """The id of an ingest that has not ended, if there is one."""
-    runs = instance.get_runs(dg.RunsFilter(job_name=ingest.name, statuses=UNDER_WAY), limit=1)
+def under_way(instance: dg.DagsterInstance, job_name: str | None = "ingest") -> str | None:
+    """The id of a run (of a job, or of any) that has not ended, if there is one."""
+    runs = instance.get_runs(dg.RunsFilter(job_name=job_name, statuses=UNDER_WAY), limit=1)
     return runs[0].run_id if runs else None
 
 

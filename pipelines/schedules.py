@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.leaderboard.assets import kernels
-from pipelines.jobs import ingest, ingest_under_way, range_tags, tidy
+from pipelines.jobs import ingest, range_tags, tidy, under_way
 from pipelines.settings import Settings
 
 SETTINGS = Settings()
@@ -37,7 +37,7 @@ tidying = dg.ScheduleDefinition(
 
 
 def _ingest(context: dg.ScheduleEvaluationContext, *, incremental: bool) -> dg.RunRequest | dg.SkipReason:
-    if run_id := ingest_under_way(context.instance):
+    if run_id := under_way(context.instance):
         return dg.SkipReason(f"run {run_id} is still ingesting: never two at once")
     keys = context.instance.get_dynamic_partitions(kernels.name or "")
     if not keys:

@@ -4,8 +4,9 @@ import dagster as dg
 import httpx
 
 from assets.leaderboard.assets import kernel_pages, kernels
-from pipelines.jobs import ingest, ingest_under_way, range_tags
+from pipelines.jobs import ingest, publish, range_tags, under_way
 from pipelines.settings import Settings
+from warehouse.parts import parts_version
 
 
 @dg.sensor(job=ingest, minimum_interval_seconds=300)
@@ -16,17 +17,28 @@ def new_kernels(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipR
     missing = [key for key in keys if key not in fetched]
     if not missing:
         return dg.SkipReason("all kernels that are listed were fetched")
-    if run_id := ingest_under_way(context.instance):
+    if run_id := under_way(context.instance):
         return dg.SkipReason(f"run {run_id} is still ingesting: never two at once")
     return dg.RunRequest(run_key=f"{len(missing)} to {missing[-1]}", tags=range_tags(missing))
 
 
-carry_on = dg.AutomationConditionSensorDefinition(
-    "carry_on",
-    target=dg.AssetSelection.all(),
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Carries new pages and manifests on to tables, rankings and the warehouse.",
-)
+@dg.sensor(job=publish, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
+def carry_on(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """Carry what was fetched or normalised anew on to tables, rankings and the warehouse.
+
+    Looks at what is kept, not at events: whatever was written after the tables were collected last counts,
+    in whatever order runs ended. What was tried and failed is not tried again until something changes.
+    """
+    home = Settings().kept()
+    version = parts_version(home)
+    if home.collected.exists() and home.collected.read_text() == version:
+        return dg.SkipReason("the tables are made of all that there is")
+    keys = context.instance.get_dynamic_partitions(kernels.name or "")
+    if not any(home.part(key, "pages").exists() for key in keys):
+        return dg.SkipReason("nothing was fetched yet")
+    if run_id := under_way(context.instance, job_name=None):
+        return dg.SkipReason(f"run {run_id} is not over yet")
+    return dg.RunRequest(run_key=version, tags=range_tags(keys))
 
 
 @dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING)

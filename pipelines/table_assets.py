@@ -9,17 +9,15 @@ import pyarrow as pa
 from assets.leaderboard.snapshots import digest_of
 from pipelines.progress import log
 from pipelines.resources import Pipeline
+from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import collect, read_table, write_table
+from warehouse.parts import parts_version
 from warehouse.tables import Table
 
 # The pool of steps that write tables or the warehouse: one at a time, over all runs, so that of two that
 # write the same table the later one has seen all that the other saw.
 PUBLISHING = "publishing"
-
-# Whatever upstream was made anew is carried on, once nothing upstream is in progress. Kernels without pages
-# (they can't be fetched, say) hold nothing up.
-CARRY_ON = dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing())
 
 PREVIEW_ROWS = 10
 _LONGEST_CELL = 80
@@ -42,9 +40,14 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
     ) -> Iterator[dg.MaterializeResult[Any]]:
         home = pipeline.home()
         log.info("collecting tables")
+        # Looked at before anything is collected: what changes meanwhile will be collected once more.
+        version = parts_version(home)
         for table, stages in tables.items():
             if dg.AssetKey(table.name) in context.selected_asset_keys:
                 yield table_result(home, table, write_table(home, table, collect(home, table, stages)))
+        if len(context.selected_asset_keys) == len(tables):
+            with written_aside(home.collected) as aside:
+                aside.write_text(version)
 
     return collected
 
@@ -67,7 +70,6 @@ def table_spec(table: Table, deps: Iterable[str], group: str) -> dg.AssetSpec:
         group_name=group,
         kinds={"parquet", "duckdb"},
         metadata={"dagster/column_schema": dg.TableSchema(columns=columns)},
-        automation_condition=CARRY_ON,
     )
 
 

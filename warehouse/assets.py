@@ -6,7 +6,7 @@ import dagster as dg
 
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from pipelines.table_assets import CARRY_ON, PUBLISHING
+from pipelines.table_assets import PUBLISHING
 from warehouse.build import BuildError, build_warehouse, warehouse_version
 from warehouse.tables import TABLES
 
@@ -16,7 +16,6 @@ from warehouse.tables import TABLES
     kinds={"duckdb"},
     deps=list(TABLES),
     pool=PUBLISHING,
-    automation_condition=CARRY_ON,
 )
 def warehouse(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     """`warehouse.duckdb`: all tables, with their comments, and the views for people.

@@ -69,6 +69,11 @@ class Home:
         """The part that holds what all saved pages came to."""
         return self.part("inbox", "cases")
 
+    @property
+    def collected(self) -> Path:
+        """What version of all parts the tables were collected from."""
+        return self.directory / "tables" / "collected"
+
     def table(self, name: str) -> Path:
         """The Parquet file of a table."""
         return self.directory / "tables" / f"{name}.parquet"

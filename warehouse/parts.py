@@ -4,6 +4,7 @@ One file, so that a kernel's new state is seen all at once or not at all. It is 
 its comment is the version of what it was made from, by which a stage knows that it has nothing to do.
 """
 
+import hashlib
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from warehouse.files import written_aside
+from warehouse.home import Home
 
 # A fixed time, so that equal tables are equal files.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -69,3 +71,12 @@ def made(path: Path, changed: bool) -> Made:
     """What a part holds, for a stage to report."""
     rows = {name: table.num_rows for name, table in read_tables(path).items()}
     return Made(rows, part_version(path) or "", changed)
+
+
+def parts_version(home: Home) -> str:
+    """A digest of which parts there are and when each was written: another one once any is written anew."""
+    digest = hashlib.sha256()
+    for path in sorted(home.directory.glob("parts/**/*.zip")):
+        stat = path.stat()
+        digest.update(f"{path.relative_to(home.directory)} {stat.st_ino} {stat.st_mtime_ns}\n".encode())
+    return f"sha256:{digest.hexdigest()}"

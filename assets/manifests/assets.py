@@ -14,7 +14,7 @@ from assets.manifests.case_runs import COLLECTED, MATCHER_VERSION, make_case_run
 from assets.manifests.kernel_manifests import CODE_VERSION, make_manifests
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
-from pipelines.table_assets import CARRY_ON, PUBLISHING, collected_tables, table_result, table_spec
+from pipelines.table_assets import PUBLISHING, collected_tables, table_result, table_spec
 from warehouse.parquet import collect, write_table
 from warehouse.tables import DRIFT, PAGES
 
@@ -27,7 +27,6 @@ GROUP = "manifests"
     partitions_def=kernels,
     deps=[kernel_pages],
     code_version=CODE_VERSION,
-    automation_condition=CARRY_ON,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
@@ -57,7 +56,6 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> d
     kinds={"html", "arrow"},
     deps=[kernel_manifests],
     code_version=f"{CODE_VERSION}, reader {READER_VERSION}, matcher {MATCHER_VERSION}",
-    automation_condition=CARRY_ON,
     pool=PUBLISHING,
 )
 def kernel_cases(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
