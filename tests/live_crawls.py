@@ -24,8 +24,8 @@ from warehouse.tables import TABLES
 TINY = kernel_key("001_tiny")
 LISTING = "/submissions?kernel_id=1"
 
-# Enough to survive one fault, and not to wait for it.
-QUICK = Limits(tries=2, first_backoff_s=0.001, read_s=0.3, request_s=0.6, body_bytes=2_000_000)
+# Enough to survive one fault, without waiting for it.
+QUICK = Limits(tries=2, first_backoff_s=0.001, body_bytes=2_000_000)
 
 
 @dataclass

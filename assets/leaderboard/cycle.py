@@ -103,8 +103,8 @@ class Cycle:
     def leave(self) -> None:
         """End it if all kernels that it is for are done.
 
-        One that is for none is gone on with by the run that began it alone: whoever lists kernels, and does no
-        more, wants to know them as they are now.
+        One that is for none is gone on with by nobody but the run that began it: whoever lists kernels, and
+        does no more, wants to know them as they are now.
         """
         if not self.wanted:
             self._note({"left": True})

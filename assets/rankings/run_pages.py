@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from assets.leaderboard.inbox import SavedPage, saved_pages
 from assets.leaderboard.records import Row, Unreadable
-from assets.leaderboard.run_page import MANIFESTS, RunPage, read_run_page
+from assets.leaderboard.run_page import LATENCY, MANIFESTS, RunPage, read_run_page
 from assets.leaderboard.saved_text import read_saved_text
 from assets.leaderboard.snapshots import SnapshotError, Snapshots
 from assets.manifests.identity import NotCanonical, key_of
@@ -299,7 +299,7 @@ def _differences(path: str, theirs: Any, own: Any) -> Iterator[tuple[str, Any, A
 def _rank(tables: duckdb.DuckDBPyConnection, page: RunPage, ours: Row) -> Check:
     """The rank, by what each side can have known when the page was published."""
     theirs, own = int(page.facts["rank"]), ours["rank"]
-    known = f"we know {ours['run_count']} runs of the group, KernelIndex at least {theirs}"
+    known = f"runs of its group known here: {ours['run_count']}; to KernelIndex: at least {theirs}"
     check = Check("rank", page.facts["rank"], None if own is None else str(own), "agrees", known)
     if theirs == own:
         return check
@@ -319,7 +319,7 @@ def _rank(tables: duckdb.DuckDBPyConnection, page: RunPage, ours: Row) -> Check:
             return check._replace(verdict="explained", note=f"{why}; {known}")
     if own < theirs:
         if ours["run_count"] < theirs:
-            return check._replace(verdict="explained", note=f"our page set is smaller: {known}")
+            return check._replace(verdict="explained", note=f"our page set is smaller; {known}")
         if not published or not fetched or fetched <= published:
             why = f"our page set is older: its page of this run is of {fetched}, theirs of {published}"
             return check._replace(verdict="explained", note=f"{why}; {known}")
@@ -337,7 +337,7 @@ def _equal(field: str, shown: str, own: str | None) -> Check:
 
 def _latency(field: str, shown: str, mean_ns: int | None) -> Check:
     """A latency that the page rounds for display, in a unit of its choice."""
-    found = re.fullmatch(r"([\d.]+) ?(\D+)", shown)
+    found = LATENCY.fullmatch(shown)
     if found is None or mean_ns is None:
         return Check(field, shown, None if mean_ns is None else f"{mean_ns} ns", "differs")
     check = _rounded(field, found[1], Decimal(mean_ns) / _NS[found[2]])

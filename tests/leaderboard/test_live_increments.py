@@ -1,5 +1,7 @@
 """What is asked for a second time: no more than it takes, and what did not change is not sent again."""
 
+from pathlib import Path
+
 import pytest
 
 from assets.leaderboard.pages import Pages
@@ -194,10 +196,20 @@ def test_a_kernel_of_which_the_listing_counts_nothing_is_looked_at(
 # How many requests that makes: docs/fetching.md has these numbers of the archive.
 
 
-def test_a_crawl_makes_as_few_requests_as_it_can(sample_server: LeaderboardServer, home: Home) -> None:
-    assert len(second(sample_server, home, incremental=False)) == 1 + 24 * 2
-    assert len(second(sample_server, home, incremental=False)) == 1 + 24 * 2
-    assert len(second(sample_server, home, incremental=True)) == 1
-    for kernel_id in sorted(sample_server.submissions)[:10]:
-        arrive(sample_server, kernel_id, id=10**6 + kernel_id)
-    assert len(second(sample_server, home, incremental=True)) == 1 + 10
+def requests_made(server: LeaderboardServer, home: Home) -> list[int]:
+    """By a first crawl, a second one, an increment with nothing new, and one with ten new submissions."""
+    counts = [len(second(server, home, incremental=incremental)) for incremental in (False, False, True)]
+    for kernel_id in sorted(server.submissions)[:10]:
+        arrive(server, kernel_id, id=10**6 + kernel_id)
+    return [*counts, len(second(server, home, incremental=True))]
+
+
+def test_a_crawl_of_the_sample_makes_as_few_requests_as_it_can(
+    sample_server: LeaderboardServer, home: Home
+) -> None:
+    assert requests_made(sample_server, home) == [1 + 24 * 2, 1 + 24 * 2, 1, 1 + 10]
+
+
+def test_a_crawl_of_the_archive_makes_as_few_requests_as_it_can(archive: Path, home: Home) -> None:
+    with LeaderboardServer(archive) as server:
+        assert requests_made(server, home) == [1 + 235 * 2, 1 + 235 * 2, 1, 1 + 10]

@@ -11,11 +11,13 @@ from typing import Any
 import dagster as dg
 import duckdb
 import pytest
+from typer.testing import CliRunner
 
 from assets.leaderboard.assets import tally_of
 from assets.leaderboard.live import LiveSource
 from assets.leaderboard.pages import Tally
 from assets.leaderboard.sources import SourceError
+from pipelines.cli import app
 from pipelines.definitions import defs
 from pipelines.jobs import range_tags
 from pipelines.settings import BASE_URL, Settings
@@ -32,7 +34,7 @@ def server(tmp_path: Path) -> Iterator[LeaderboardServer]:
         yield server
 
 
-def settings_of(server: LeaderboardServer, home: Home) -> dict[str, Any]:
+def settings_of(server: LeaderboardServer) -> dict[str, Any]:
     return {
         "source": "live",
         "base_url": server.url,
@@ -49,15 +51,15 @@ def options(server: LeaderboardServer, home: Home, *more: str) -> list[str]:
     ]
 
 
-def kernelindex(*arguments: str) -> tuple[int, str]:
-    """Run the command without a terminal: its exit code, and what it said, in one line."""
+def kernelindex(*arguments: str, stdin: int = subprocess.DEVNULL) -> tuple[int, str]:
+    """Run the command, without a terminal unless one is given: its exit code, and what it said."""
     process = subprocess.run(
         [sys.executable, "-m", "pipelines.cli", *arguments],
+        stdin=stdin,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        stdin=subprocess.DEVNULL,
         env={**os.environ, "COLUMNS": "1000"},
     )
     return process.returncode, " ".join((process.stdout + process.stderr).split())
@@ -67,25 +69,24 @@ def kernelindex_on_a_terminal(answer: str, *arguments: str) -> tuple[int, str]:
     """Run the command on a terminal where a person gives this answer."""
     terminal, of_the_command = pty.openpty()
     os.write(terminal, f"{answer}\n".encode())
-    process = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", *arguments],
-        stdin=of_the_command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "COLUMNS": "1000"},
-    )
-    os.close(terminal)
-    os.close(of_the_command)
-    return process.returncode, " ".join((process.stdout + process.stderr).split())
+    try:
+        return kernelindex(*arguments, stdin=of_the_command)
+    finally:
+        os.close(terminal)
+        os.close(of_the_command)
+
+
+def said_at_once(*arguments: str) -> tuple[int, str]:
+    """What the command says before it begins a run, and its exit code; in this process."""
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, " ".join(result.output.split())
 
 
 # Consent.
 
 
 def test_without_consent_and_a_terminal_nothing_is_asked_for(server: LeaderboardServer, home: Home) -> None:
-    code, said = kernelindex(*options(server, home))
+    code, said = said_at_once(*options(server, home))
     assert code == 1
     assert "--accept-terms" in said
     assert "KERNELINDEX_ACCEPT_TERMS=1" in said
@@ -104,17 +105,16 @@ def test_on_a_terminal_it_is_asked_for_in_words_about_the_terms(
 
 
 def test_consent_is_asked_for_once(server: LeaderboardServer, home: Home) -> None:
-    none = options(server, home, "--max-requests", "0")
-    code, said = kernelindex_on_a_terminal("y", *none)
+    given = settings_of(server) | {"home": home.directory, "accept_terms": False}
+    assert not Settings(**given).may_fetch_live()
+    code, said = kernelindex_on_a_terminal("y", *options(server, home, "--max-requests", "0"))
     assert code == 1
     assert "the run has made all its 0 requests" in said
-    code, said = kernelindex(*none)
-    assert "the run has made all its 0 requests" in said
-    assert "agree" not in said
+    assert Settings(**given).may_fetch_live()
 
 
 def test_consent_is_for_one_server(server: LeaderboardServer, home: Home) -> None:
-    given = settings_of(server, home) | {"home": home.directory, "accept_terms": False}
+    given = settings_of(server) | {"home": home.directory, "accept_terms": False}
     home.consent.parent.mkdir(parents=True)
     home.consent.write_text('{"base_url": "https://another.test/api"}')
     with pytest.raises(SourceError, match="needs your consent"):
@@ -171,7 +171,7 @@ def test_a_server_that_may_not_be_fetched_from_is_refused_in_words(given: dict[s
 def test_a_dry_run_makes_no_request_and_says_how_many_it_would_make(
     server: LeaderboardServer, home: Home
 ) -> None:
-    code, said = kernelindex(*options(server, home, "--dry-run"))
+    code, said = said_at_once(*options(server, home, "--dry-run"))
     assert code == 0
     assert "at least 1881 requests" in said
     assert "Nothing was asked for now." in said
@@ -209,7 +209,7 @@ def fetched(
 ) -> dg.ExecuteInProcessResult:
     """A run that fetches the listing, then all kernels that were listed before."""
     keys = instance.get_dynamic_partitions("kernels")
-    config = {**settings_of(server, home), **settings}
+    config = {**settings_of(server), **settings}
     return defs.resolve_job_def("ingest").execute_in_process(
         instance=instance,
         asset_selection=[dg.AssetKey("kernel_listing"), *([dg.AssetKey("kernel_pages")] if keys else [])],

@@ -1,0 +1,143 @@
+"""From a file's bytes to its text: encodings, what is no text, and what is too much of it."""
+
+import gzip
+import io
+import time
+import zipfile
+from contextlib import suppress
+
+import pytest
+
+from assets.leaderboard import saved_text
+from assets.leaderboard.records import Unreadable
+from assets.leaderboard.run_page import read_run_page
+from assets.leaderboard.saved_text import CELL, SavedText, plain, read_saved_text
+from assets.leaderboard.submission_page import read_submission_page
+from tests.inbox.pages import page
+
+
+def lines(text: SavedText) -> list[str]:
+    return ["|".join(map(plain, line.split(CELL))) for line in text.lines if line != saved_text.END_OF_TABLE]
+
+
+def refused(body: bytes) -> str:
+    with pytest.raises(Unreadable) as problem:
+        read_saved_text(body)
+    return str(problem.value)
+
+
+NAME = "Æther & Søn"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared"),
+    [
+        ("utf-8", ""),
+        ("utf-8-sig", ""),
+        ("utf-8", '<meta charset="latin-1">'),
+        ("utf-16", ""),
+        ("utf-16", '<meta charset="utf-8">'),
+        ("utf-32", ""),
+        ("latin-1", '<meta charset="iso-8859-1">'),
+        ("cp1252", '<meta http-equiv="content-type" content="text/html; charset=windows-1252">'),
+    ],
+)
+@pytest.mark.parametrize("markup", [True, False])
+def test_a_page_says_the_same_in_any_encoding(encoding: str, declared: str, markup: bool) -> None:
+    if markup:
+        text = page().but(user=NAME).html().replace("<head>", f"<head>{declared}").replace(" ↕", "")
+    else:
+        text = page().but(user=NAME).text()
+        if encoding in ("latin-1", "cp1252"):
+            pytest.skip("plain text declares no encoding")
+    said = read_submission_page(read_saved_text(text.encode(encoding)))
+    assert said.details["user"] == NAME
+    assert len(said.cases) == 16
+
+
+def test_windows_quotes_are_read_where_latin_1_is_declared() -> None:
+    body = '<meta charset="latin-1"><p>it’s</p>'.encode("cp1252")
+    assert lines(read_saved_text(body)) == ["it’s"]
+
+
+@pytest.mark.parametrize("declared", ["no-such", "rot13", "punycode", "idna", "zip", "undefined", "utf-16"])
+def test_broken_bytes_are_marked_whatever_is_declared(declared: str) -> None:
+    body = f'<meta charset="{declared}"><p>a'.encode() + b"\xff\xfe\x9d" + b"b</p>"
+    assert lines(read_saved_text(body)) == ["a���b"]
+
+
+def test_what_is_no_text_is_named_whatever_it_is_called() -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("page.html", page().html())
+    assert "is a zip archive, whatever its name says" in refused(archive.getvalue())
+    assert "is a gzip archive" in refused(gzip.compress(page().html().encode()))
+    assert "is a picture" in refused(b"\x89PNG\r\n\x1a\n")
+    assert "is a PDF" in refused(b"%PDF-1.7")
+    assert "Safari" in refused(b"bplist00")
+    assert "binary data" in refused(b"abc\x00def")
+    assert "MHTML" in refused(b"From: <Saved by Blink>\nMIME-Version: 1.0\n")
+    assert lines(read_saved_text(b"")) == []
+
+
+def test_what_nobody_sees_is_not_read() -> None:
+    text = read_saved_text(
+        b"<!doctype html><title>t</title><style>s</style><script>'</p>' + \"<p>x</p>\"</script>"
+        b"<noscript>n</noscript><template>m</template><svg><text>v</text></svg><p hidden>h</p>"
+        b"<p>a<!-- b -->c <b>d</b><button>Copy</button></p><?php e ?><![CDATA[f]]><textarea>g</textarea>"
+    )
+    assert lines(text) == ["t", "ac d"]
+
+
+def test_elements_and_lines_part_what_is_read() -> None:
+    text = read_saved_text(
+        b"<h1>A\n title</h1>one <i>line</i><div>two<br>three</div><ul><li>four<li>five</ul>"
+        b"<dl><dt>term<dd>said <p>more</p></dl><table><tr><th>1<td><div>2</div><td><td>4</table><p>after"
+        b"<div role=row><span role=cell>r</span><span role=cell>c</span></div><pre>x\n  y</pre>"
+    )
+    assert lines(text) == [
+        "A title", "one line", "two", "three", "four", "five", "term|said more", "1|2||4", "after", "r|c",
+        "x", "y",
+    ]  # fmt: skip
+    assert text.headings == ("A title",)
+
+
+def test_marks_of_ours_can_not_be_smuggled_in() -> None:
+    text = read_saved_text(b"<p>a&#31;b&#9;c&#10;d&#2;e&#xD800;f\x1fg\x02h</p>")
+    (line,) = text.lines
+    assert line == "ab c de\ufffdfgh"
+
+
+def test_what_is_too_large_or_has_too_many_tags_is_refused_in_words() -> None:
+    assert "33 MiB" in refused(b"a" * (saved_text.LARGEST_BYTES + 2**20))
+    assert "more than 150,000" in refused(b"<p>" * (saved_text.MOST_TAGS + 1))
+
+
+def test_a_million_rows_are_refused_before_they_cost_anything() -> None:
+    body = (page().html().partition("<tbody>")[0] + "<tr><td>batch_size=1<td>1</tr>" * 1_000_000).encode()
+    start = time.process_time()
+    assert "tags" in refused(body)
+    assert time.process_time() - start < 5
+
+
+def test_what_is_nested_too_deep_is_refused_in_words() -> None:
+    assert "nested more than 1,000 deep" in refused(b"<div>" * 5_000)
+    deep = page().html().replace("<main>", "<main>" + "<div>" * 900)
+    assert len(read_submission_page(read_saved_text(deep.encode())).cases) == 16
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["<", "</", "<a", "<a ", '<a b="', "<a b='", "<!", "<?", "<!--", "<![", "<![x", "<script", "<style>", "&",
+     "&#", "<a b c", "<title>", "</p", "<a\t", "<td>", "<time datetime=x>", "<pre>", "\x00", "]]>", "|", "\t",
+     "Workload Latency Speedup\n", "batch_size=1 ", "Kernel: ", "Kernel\n", "{", '{"run":', "sha256:"],
+)  # fmt: skip
+def test_no_repetition_takes_long_or_does_harm(token: str) -> None:
+    for start, end in (("", ""), (page().html(), '">')):
+        body = (start + token * (30_000 // len(token)) + end).encode()
+        began = time.process_time()
+        with suppress(Unreadable):
+            read_submission_page(read_saved_text(body))
+        with suppress(Unreadable):
+            read_run_page(read_saved_text(body))
+        assert time.process_time() - began < 2
