@@ -7,19 +7,19 @@ import assets.manifests.assets
 import assets.rankings.assets
 import warehouse.assets
 from pipelines.checks import check_manifests, check_rankings, kernel_is_readable
-from pipelines.jobs import ingest, list_kernels, publish, tidy
+from pipelines.jobs import ingest, list_kernels, publish, saved_pages, tidy
 from pipelines.resources import Pipeline
 from pipelines.schedules import nightly, tidying, weekly
-from pipelines.sensors import carry_on, failures, new_kernels
+from pipelines.sensors import carry_on, failures, inbox, new_kernels
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(
         [assets.leaderboard.assets, assets.manifests.assets, assets.rankings.assets, warehouse.assets]
     ),
     asset_checks=[kernel_is_readable, check_manifests, check_rankings],
-    jobs=[ingest, publish, list_kernels, tidy],
+    jobs=[ingest, publish, saved_pages, list_kernels, tidy],
     schedules=[nightly, weekly, tidying],
-    sensors=[carry_on, new_kernels, failures],
+    sensors=[carry_on, inbox, new_kernels, failures],
     resources={"pipeline": Pipeline()},
     # One process a run: its steps are short, and all the work of a run is shared in caches.
     executor=dg.in_process_executor,

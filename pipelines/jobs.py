@@ -20,6 +20,13 @@ publish = dg.define_asset_job(
     description="All but fetching: what the stored pages say, ranked and published; for a range of kernels.",
 )
 
+saved_pages = dg.define_asset_job(
+    "saved_pages",
+    selection=dg.AssetSelection.all()
+    - dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests"),
+    description="What follows from saved pages: taken in, tables, ranks and the warehouse made anew.",
+)
+
 list_kernels = dg.define_asset_job(
     "list_kernels",
     selection=dg.AssetSelection.assets("kernel_listing"),

@@ -54,13 +54,10 @@ def run_saved_pages(settings: Settings, instance: DagsterInstance) -> str:
 
     Raises Busy while another command ingests into the home, Failed where the run failed.
     """
-    kernels_own = dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests")
-    selection = dg.AssetSelection.all() - kernels_own
     with only_command(settings.kept(), instance):
-        result = defs.resolve_implicit_global_asset_job_def().execute_in_process(
+        result = defs.resolve_job_def("saved_pages").execute_in_process(
             instance=instance,
             tags=BY_COMMAND,
-            asset_selection=list(selection.resolve(defs.resolve_asset_graph())),
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             raise_on_error=False,
         )

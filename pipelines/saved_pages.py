@@ -39,8 +39,10 @@ select
             where page_disagreements.page_digest = saved_pages.page_digest
         ),
         (
-            select list('differs: ' || field || ' is ' || page_value || ', here ' || coalesce(our_value, 'nothing')
-                order by field)
+            select list(
+                'differs: ' || field || ' is ' || page_value || ', here ' || coalesce(our_value, 'nothing')
+                order by field
+            )
             from run_page_checks
             where run_page_checks.page_digest = saved_pages.page_digest and verdict = 'differs'
         )

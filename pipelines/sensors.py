@@ -4,7 +4,9 @@ import dagster as dg
 import httpx
 
 from assets.leaderboard.assets import kernel_pages, kernels
-from pipelines.jobs import ingest, publish, range_tags, under_way
+from assets.leaderboard.inbox import new_files
+from assets.leaderboard.snapshots import digest_of
+from pipelines.jobs import ingest, publish, range_tags, saved_pages, under_way
 from pipelines.settings import Settings
 from warehouse.parts import parts_version
 
@@ -39,6 +41,22 @@ def carry_on(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReas
     if run_id := under_way(context.instance, job_name=None):
         return dg.SkipReason(f"run {run_id} is not over yet")
     return dg.RunRequest(run_key=version, tags=range_tags(keys))
+
+
+@dg.sensor(job=saved_pages, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
+def inbox(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """Take in the pages that people put into the folder `inbox` of the home."""
+    home = Settings().kept()
+    files = new_files(home)
+    if not files:
+        return dg.SkipReason(f"no file in {home.inbox} is new")
+    if not home.collected.exists():
+        return dg.SkipReason("nothing was ingested yet: the next ingest takes them in")
+    if run_id := under_way(context.instance, job_name=None):
+        return dg.SkipReason(f"run {run_id} is not over yet")
+    # A file that a run could not take in is not tried again until it is saved over.
+    seen = "\n".join(f"{path.name} {path.stat().st_mtime_ns}" for path in files)
+    return dg.RunRequest(run_key=digest_of(seen.encode()))
 
 
 @dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING)

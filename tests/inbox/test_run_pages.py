@@ -111,6 +111,9 @@ def test_any_digit_changed_is_found(held: duckdb.DuckDBPyConnection, submission:
     [
         ("255.4µsmean", "255.5µsmean", "latency"),
         ("mean255.4 µs", "mean255.3 µs", "measured latency"),
+        ("mean255.4 µs", "mean255.4.4 µs", "measured latency"),
+        ("mean255.4 µs", "mean255.4 years", "measured latency"),
+        ("mean255.4 µs", "mean٢55.4 µs", "measured latency"),
         ("SOL 0.6974", "SOL 0.6975", "score"),
         ("2.30×", "2.31×", "speedup"),
         ("16/16", "15/16", "cases"),

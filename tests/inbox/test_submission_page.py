@@ -173,6 +173,7 @@ def test_rows_that_had_not_loaded_are_set_aside_alone() -> None:
         (1, "-0.0069", "is no number"),
         (1, "NaN", "is no number"),
         (1, "1e-3", "is no number"),
+        (1, "٣0.0069", "is no number"),  # An Arabic three.
         (1, "0.0069 minutes", "is no number"),
         (2, "fast", "is no number"),
         (3, "much", "is no number"),

@@ -21,6 +21,7 @@ import pytest
 
 from assets.leaderboard.recorded import recorded_directory
 from pipelines.instance import prepare_instance
+from tests.inbox.pages import seed_html
 from warehouse.home import Home
 
 pytestmark = pytest.mark.ui
@@ -184,6 +185,15 @@ def test_the_page_mended_and_its_kernel_backfilled_the_check_is_green(ui: Ui) ->
 
     assert ui.readable()["failedPartitions"] == []
     wait_until(lambda: ui.rows("select * from quarantine") == [], "nothing is quarantined any more")
+
+
+def test_a_page_that_is_put_into_the_inbox_is_taken_in(ui: Ui) -> None:
+    ui.home.inbox.mkdir(exist_ok=True)
+    (ui.home.inbox / "a page.html").write_text(seed_html("3268"))
+
+    pages = "select kind, state from saved_pages"
+    wait_until(lambda: ui.rows(pages) == [("run", "counted")], "the page is taken in")
+    assert ui.rows("select distinct verdict from run_page_checks where verdict = 'differs'") == []
 
 
 def test_a_schedule_that_is_switched_on_ticks_and_ingests(ui: Ui) -> None:
