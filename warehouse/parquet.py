@@ -40,7 +40,7 @@ def collect(home: Home, table: Table, stages: Iterable[str]) -> pa.Table:
 
 
 def _pieces(path: Path, table: Table) -> list[pa.Table]:
-    """A part's rows of a table; none, where older code wrote the part and knew of no such table."""
+    """A part's rows of a table; none, where it holds no such table."""
     try:
         return [read_part(path, table.name)]
     except KeyError:

@@ -73,10 +73,7 @@ class Pages:
         for row in self._kept("pages"):
             self.add(row)
         self._known = len(self._rows)
-        # A part that older code wrote has its pages that count as a table.
-        self._editions: list[list[int]] = [row["pages"] for row in self._kept("editions")] or [
-            edition for edition in [[self._place(row) for row in self._kept("current")]] if edition
-        ]
+        self._editions: list[list[int]] = [row["pages"] for row in self._kept("editions")]
         self.submission_count: int | None = next(
             (row["submission_count"] for row in self._kept("promised")), None
         )
@@ -194,7 +191,7 @@ class Pages:
         ):
             promised: list[Row] = [{"submission_count": submission_count}]
             written = {
-                **{name: table for name, table in self._tables.items() if name != "current"},
+                **self._tables,
                 "pages": table_of(self._rows, PAGES.schema),
                 "editions": table_of([{"pages": places} for places in self._editions], EDITIONS),
                 "promised": table_of(promised, PROMISED),
