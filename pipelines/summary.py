@@ -1,5 +1,7 @@
 """What `kernelindex ingest` ends with: what was fetched and made, who leads, and what to try next."""
 
+import sys
+
 import duckdb
 from rich.console import Console
 from rich.table import Table
@@ -60,7 +62,9 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
     }.items():
         console.print(f"{what:>12}  {value}", markup=False, highlight=False, soft_wrap=True)
     console.print(
-        f'\nTry next:\n  duckdb {home.warehouse} "from leaderboard where rank = 1"\n'
+        "\nTry next:\n"
+        f"  {sys.executable} -c \"import duckdb; duckdb.connect('{home.warehouse}', read_only=True)"
+        ".sql('from leaderboard where rank = 1').show()\"\n"
         "  make ui    (Dagster's UI: this run, what it made, backfills)",
         markup=False,
         highlight=False,
