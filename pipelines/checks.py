@@ -21,6 +21,7 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 from assets.leaderboard.assets import kernels
 from assets.leaderboard.snapshots import digest_of
 from assets.manifests.identity import canonical_json
+from assets.rankings.accounting import unaccounted
 from assets.rankings.policy import Candidate, places
 from pipelines.resources import Pipeline
 from pipelines.table_assets import preview
@@ -38,17 +39,19 @@ class Check:
     table: str
     name: str
     holds: str
-    broken: str | Callable[[duckdb.DuckDBPyConnection], pa.Table]
+    broken: str | Callable[[duckdb.DuckDBPyConnection, Home], pa.Table]
     blocking: bool = True
 
     def spec(self) -> dg.AssetCheckSpec:
         """The check as Dagster knows it."""
         return dg.AssetCheckSpec(self.name, asset=self.table, description=self.holds, blocking=self.blocking)
 
-    def result(self, tables: duckdb.DuckDBPyConnection) -> dg.AssetCheckResult:
+    def result(self, tables: duckdb.DuckDBPyConnection, home: Home) -> dg.AssetCheckResult:
         """Look, and name the rows that break it."""
         rows = (
-            tables.sql(self.broken).to_arrow_table() if isinstance(self.broken, str) else self.broken(tables)
+            tables.sql(self.broken).to_arrow_table()
+            if isinstance(self.broken, str)
+            else self.broken(tables, home)
         )
         return dg.AssetCheckResult(
             asset_key=self.table,
@@ -100,7 +103,7 @@ def unresolved(*tables: str) -> str:
     )
 
 
-def wrong_digests(tables: duckdb.DuckDBPyConnection) -> pa.Table:
+def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The manifests whose digest is not that of their apiVersion, kind and spec."""
     wrong = []
     for table, column in DIGESTS.items():
@@ -112,7 +115,7 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection) -> pa.Table:
     return pa.Table.from_pylist(wrong, pa.schema([("table", pa.string()), ("digest", pa.string())]))
 
 
-def lost_submissions(tables: duckdb.DuckDBPyConnection) -> pa.Table:
+def lost_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The submissions that the published warehouse has and these tables have not, nor their history."""
     published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
     return tables.sql(
@@ -124,7 +127,7 @@ def lost_submissions(tables: duckdb.DuckDBPyConnection) -> pa.Table:
     ).to_arrow_table()
 
 
-def other_ranks(tables: duckdb.DuckDBPyConnection) -> pa.Table:
+def other_ranks(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The places that the policy in Python does not give as the rankings have them, either way round."""
     candidates = tables.sql("""
         with reviews as (
@@ -205,6 +208,12 @@ MANIFEST_CHECKS = [
         group by runs.external_id
         having count(*) > 1
         """,
+    ),
+    Check(
+        "source_submissions",
+        "all_accounted_for",
+        "Every submission that a kernel's pages list is a run, no run for a reason, or in quarantine.",
+        lambda _, home: unaccounted(home),
     ),
     Check(
         "source_submissions",
@@ -305,15 +314,17 @@ RANKING_CHECKS = [
 @dg.multi_asset_check(name="check_manifests", specs=[check.spec() for check in MANIFEST_CHECKS])
 def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before runs are ranked."""
-    with opened_tables(pipeline.home()) as tables:
-        yield from [check.result(tables) for check in MANIFEST_CHECKS]
+    home = pipeline.home()
+    with opened_tables(home) as tables:
+        yield from [check.result(tables, home) for check in MANIFEST_CHECKS]
 
 
 @dg.multi_asset_check(name="check_rankings", specs=[check.spec() for check in RANKING_CHECKS])
 def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
-    with opened_tables(pipeline.home()) as tables:
-        yield from [check.result(tables) for check in RANKING_CHECKS]
+    home = pipeline.home()
+    with opened_tables(home) as tables:
+        yield from [check.result(tables, home) for check in RANKING_CHECKS]
 
 
 @dg.asset_check(asset="kernel_manifests", partitions_def=kernels)

@@ -143,9 +143,9 @@ def make_tables(home: Home) -> None:
         if home.part(kernel["kernel_key"], "pages").exists():
             make_manifests(home, kernel["kernel_key"], kernel["kernel_id"])
     for table in (*SOURCE_TABLES, *MANIFEST_TABLES, PAGES):
-        made_by = "pages" if table is PAGES else "manifests"
-        stages = ["listing", made_by] if table in (PAGES, QUARANTINE, DRIFT) else [made_by]
-        write_table(home, table, collect(home, table, stages))
+        stages = {PAGES: ["listing", "pages"], QUARANTINE: ["listing", "pages", "manifests"]}
+        stages |= {DRIFT: ["listing", "manifests"]}
+        write_table(home, table, collect(home, table, stages.get(table, ["manifests"])))
     ranked = rank_tables(home)
     for table in RANKING_TABLES:
         write_table(home, table, ranked[table.name])

@@ -486,6 +486,7 @@ SAVED_PAGES = Table(
         Column("size_bytes", INTEGER, "of the file"),
         Column("kind", TEXT, "what it is by its content: submission, run (KernelIndex's) or neither"),
         Column("state", TEXT, "counted, waiting, superseded, private or quarantined"),
+        Column("is_private", FLAG, "whether its submission is not public, or does not say that it is"),
         _optional("waits_for", TEXT, "kernel or submission: what the leaderboard has not brought yet"),
         _digest("superseded_by", "the page that counts in its place", required=False),
         _optional("submission_id", INTEGER, "the submission that a submission page is of"),

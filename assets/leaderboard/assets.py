@@ -14,6 +14,7 @@ from assets.leaderboard.kernel_pages import (
 )
 from assets.leaderboard.pages import Tally
 from assets.leaderboard.records import Unreadable
+from assets.leaderboard.snapshots import digest_of
 from assets.leaderboard.sources import CrawlStopped, SourceError
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
@@ -70,6 +71,7 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
     for key in set(context.partition_keys).difference(keys):
         context.add_asset_metadata({"listed": False}, partition_key=key)
     fetched, changed, pages = 0, 0, 0
+    versions: list[str] = []
     failed: list[str] = []
     stopped = ""
     with ExitStack() as crawl:
@@ -92,6 +94,7 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
                 stopped = str(problem) if isinstance(problem, CrawlStopped) else ""
                 happened: dict[str, Any] = {"problem": str(problem)}
             else:
+                versions.append(f"{key} {kernel.version}")
                 fetched, changed, pages = fetched + 1, changed + kernel.changed, pages + kernel.pages
                 happened = {"pages": kernel.pages, "size_bytes": kernel.size_bytes, "changed": kernel.changed}
             asked = source.tally.since(before)
@@ -111,8 +114,14 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
             "kernels_not_reached": len(keys) - fetched - len(failed),
             "stopped": stopped,
             **tally_metadata(source.tally.since(begun)),
-        }
+        },
+        data_version=version_of_kernels(versions),
     )
+
+
+def version_of_kernels(versions: list[str]) -> dg.DataVersion:
+    """The data version of all kernels of a run: Dagster gives the partitions of one run one version."""
+    return dg.DataVersion(digest_of("\n".join(sorted(versions)).encode()))
 
 
 def tally_metadata(tally: Tally) -> dict[str, int]:

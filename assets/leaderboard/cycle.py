@@ -25,12 +25,20 @@ LISTING = ""
 
 @dataclass
 class Taken:
-    """What the cycle has of one kernel: the rows of all answers, those that the next run starts from, and,
-    once the kernel is done, the pages that it is made of, by locator and digest."""
+    """What the cycle has of one kernel: the rows of all answers, and of those that the next run starts from.
+
+    `failures` are the runs that failed to get the rest; `made_of`, once the kernel is done, are its pages, by
+    locator and digest.
+    """
 
     answers: list[Row] = field(default_factory=list)
     usable: list[Row] = field(default_factory=list)
+    failures: int = 0
     made_of: list[tuple[str, str]] | None = None
+
+    def is_settled(self) -> bool:
+        """Whether the cycle need not wait for the kernel any longer: two runs are enough to fail in."""
+        return self.made_of is not None or self.failures >= 2
 
 
 class Cycle:
@@ -58,16 +66,16 @@ class Cycle:
 
     @classmethod
     def found(cls, path: Path) -> "Cycle | None":
-        """The cycle that is not over, if there is one. A last line that is torn was never written."""
-        whole, _, _ = path.read_bytes().rpartition(b"\n") if path.exists() else (b"", b"", b"")
-        if not whole:
+        """The cycle that is not over, if there is one. What follows a line that is torn was never written."""
+        lines = _whole_lines(path.read_bytes()) if path.exists() else []
+        if not lines:
             return None
-        first, *lines = map(orjson.loads, whole.split(b"\n"))
-        begun_at = datetime.fromisoformat(first["begun_at"])
-        cycle = cls(path, first["base_url"], first["incremental"], begun_at)
-        for line in lines:
+        (begun, _), *rest = lines
+        begun_at = datetime.fromisoformat(begun["begun_at"])
+        cycle = cls(path, begun["base_url"], begun["incremental"], begun_at)
+        for line, _ in rest:
             cycle._take(line)
-        cycle._end = len(whole) + 1
+        cycle._end = sum(length for _, length in lines)
         return cycle
 
     @property
@@ -100,15 +108,19 @@ class Cycle:
         """Note that nothing can be made of a kernel's answers: the next run asks for all of them again."""
         self._note({"key": key, "anew": True})
 
+    def fail(self, key: str) -> None:
+        """Note that a kernel was not to be had in this run."""
+        self._note({"key": key, "failed": True})
+
     def leave(self) -> None:
-        """End it if all kernels that it is for are done.
+        """End it if all kernels that it is for are settled.
 
         One that is for none is gone on with by nobody but the run that began it: whoever lists kernels, and
         does no more, wants to know them as they are now.
         """
         if not self.wanted:
             self._note({"left": True})
-        elif all(self.taken[key].made_of is not None for key in self.wanted):
+        elif all(self.taken[key].is_settled() for key in self.wanted):
             self.end()
 
     def end(self) -> None:
@@ -139,7 +151,23 @@ class Cycle:
             taken.answers.append(row)
             # What failed is asked for again.
             taken.usable += [] if row.get("problem") else [row]
+        elif "failed" in line:
+            self.taken[line["key"]].failures += 1
         elif "anew" in line:
             self.taken[line["key"]].usable.clear()
         elif "made_of" in line:
             self.taken[line["key"]].made_of = [(locator, digest) for locator, digest in line["made_of"]]
+
+
+def _whole_lines(journal: bytes) -> list[tuple[dict[str, Any], int]]:
+    """The lines up to the first that is torn, each with its length."""
+    lines: list[tuple[dict[str, Any], int]] = []
+    for line in journal.splitlines(keepends=True):
+        try:
+            event = orjson.loads(line) if line.endswith(b"\n") else None
+        except orjson.JSONDecodeError:
+            event = None
+        if not event:
+            break
+        lines.append((event, len(line)))
+    return lines

@@ -125,7 +125,10 @@ class LiveSource:
         """See Source. Raises CrawlStopped where no request is left, or kernel after kernel gets no answer."""
         try:
             current = self._take(kernel, pages)
+        except CrawlStopped:
+            raise
         except SourceError as problem:
+            self.cycle.fail(kernel["kernel_key"])
             self._unanswered = self._unanswered + 1 if isinstance(problem, NoAnswer) else 0
             if self._unanswered < FAILURES_IN_A_ROW:
                 raise

@@ -19,8 +19,9 @@ from bs4.exceptions import ParserRejectedMarkup
 
 from assets.leaderboard.records import Unreadable
 
-LARGEST_BYTES = 32 * 2**20
-# A page of 16 workloads has a few hundred tags. The parser takes about 20 µs and 1 KiB for each.
+LARGEST_BYTES = 16 * 2**20
+MOST_LINES = 200_000
+# And entities. A page of 16 workloads has a few hundred; the parser takes about 20 µs and 1 KiB for each.
 MOST_TAGS = 150_000
 DEEPEST = 1_000
 
@@ -69,7 +70,7 @@ _ZONED = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)")
 class SavedText:
     """A saved page's text.
 
-    `lines` are not empty, and hold CELL and EDGE where elements meet; `headings` are the lines that stand
+    `lines` are not empty, and hold CELL and EDGE where elements meet; `headings` are those of them that stand
     in headings, the title first (plain text has none). `verbatim` is the text as it is, line breaks and all.
     """
 
@@ -125,8 +126,15 @@ def _text_of(body: bytes) -> str:
 
 
 def _of_plain_text(text: str) -> SavedText:
-    lines = (line.strip(" \t\f").replace("\f", " ") for line in text.split("\n"))
-    return SavedText(tuple(line for line in lines if line), (), text)
+    return SavedText(tuple(_lines(text, " \t\f")), (), text)
+
+
+def _lines(text: str, blanks: str) -> Iterator[str]:
+    """The lines of a text that are not empty, without the blanks at their ends."""
+    if (count := text.count("\n")) > MOST_LINES:
+        raise Unreadable(f"it has {count:,} lines, and no page that is read here more than {MOST_LINES:,}")
+    lines = (line.strip(blanks) for line in text.split("\n"))
+    return (line for line in lines if plain(line))
 
 
 def _of_markup(markup: str) -> SavedText:
@@ -134,8 +142,10 @@ def _of_markup(markup: str) -> SavedText:
     # A tag that never ends is where the file was cut off. It also costs html.parser quadratic time.
     unfinished = markup.find("<", markup.rfind(">") + 1)
     markup = markup if unfinished < 0 else markup[:unfinished]
-    if (tags := markup.count("<")) > MOST_TAGS:
-        raise Unreadable(f"it has about {tags:,} tags, and no page that is read here more than {MOST_TAGS:,}")
+    if (tags := markup.count("<") + markup.count("&")) > MOST_TAGS:
+        raise Unreadable(
+            f"it has about {tags:,} tags and entities, and no page that is read here more than {MOST_TAGS:,}"
+        )
     try:
         with warnings.catch_warnings():
             # It is read as what it is taken for; that it looks like something else too is no news.
@@ -241,11 +251,12 @@ class _Flow:
     def saved_text(self) -> SavedText:
         """All that was noted."""
         # Blanks and edges at a line's ends say nothing; an empty cell there does.
-        lines = (line.strip(f" {EDGE}") for line in "".join(self._pieces).split("\n"))
-        shown = tuple(line for line in lines if plain(line))
+        blanks = f" {EDGE}"
+        lines = _lines("".join(self._pieces), blanks)
+        headings = _lines("\n".join(self._headings), blanks)
         preformatted = "".join(self._preformatted)
         verbatim = preformatted if preformatted.strip() else "".join(self._verbatim)
-        return SavedText(shown, tuple(filter(None, self._headings)), verbatim)
+        return SavedText(tuple(lines), tuple(headings), verbatim)
 
     def _new_line(self) -> None:
         self._row_is_begun = False
@@ -264,7 +275,7 @@ class _Flow:
         if starts:
             self._heading_at = len(self._pieces)
         elif self._heading_at is not None:
-            self._headings.append(plain("".join(self._pieces[self._heading_at :])))
+            self._headings.append("".join(self._pieces[self._heading_at :]))
             self._heading_at = None
 
     def _machine_time(self, tag: Tag) -> str | None:

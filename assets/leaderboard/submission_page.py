@@ -45,7 +45,7 @@ _COLUMNS = ("workload", "latency", "baseline", "speedup", "sol score")
 # What a column's unit is in milliseconds, as a power of ten.
 _UNITS = {"ns": -6, "us": -3, "µs": -3, "μs": -3, "ms": 0, "s": 3}
 
-_TITLE = re.compile(r"(?:sol-execbench )?submission ?# ?([0-9]{1,15})(?= ?(?:$|[|·:–—-]))", re.IGNORECASE)
+_TITLE = re.compile(r"(?:sol-execbench )?submission ?# ?([0-9]{1,15})(?![0-9])", re.IGNORECASE)
 _LABEL = re.compile(
     "({})(?![\\w-])".format(
         "|".join(label.replace(" ", f"[ {EDGE}]+") for label in sorted(_DETAILS, key=len, reverse=True))
@@ -99,11 +99,11 @@ def read_submission_page(text: SavedText) -> SubmissionPage:
     lines = [line for line in text.lines if len(line) <= _LONGEST_LINE]
     tables = list(_tables(lines))
     in_tables = {at for table in tables if table.rows for at in table.lines}
-    title = next((line for line in lines if _TITLE.match(plain(line))), "")
+    title = next((line for line in lines if _title(line)), "")
     # A heading is no value, though it may stand where one is due: below a menu that has labels in it.
     headings = {title, END_OF_TABLE, *text.headings}
     details = _Details(
-        "" if plain(line) in headings else line for at, line in enumerate(lines) if at not in in_tables
+        "" if line in headings else line for at, line in enumerate(lines) if at not in in_tables
     )
     said = {label: details.value(label) for label in _DETAILS}
     if missing := [label.title() for label in _NEEDED if not said[label]]:
@@ -166,10 +166,13 @@ def _exponent(number: str) -> int:
 
 def _title_id(text: SavedText) -> int | None:
     """The submission's id: from the headings, the page's title first, else from the first such line."""
-    for line in (*text.headings, *map(plain, text.lines)):
-        if title := _TITLE.match(line):
-            return int(title[1])
-    return None
+    titles = (title for line in (*text.headings, *text.lines) for title in [_title(line)] if title)
+    return next((int(title[1]) for title in titles), None)
+
+
+def _title(line: str) -> re.Match[str] | None:
+    # What stands beside the number in an element of its own is no digit of it.
+    return _TITLE.match(" ".join(line[:_LONGEST_LINE].replace(EDGE, " ").split()))
 
 
 class _Details:
@@ -204,14 +207,14 @@ class _Details:
         unknown: list[str] = []
         for cells, below in zip(rows, [*rows[1:], []], strict=True):
             labels = [_label_of(cell) for cell in cells]
-            if len(cells) > 1 and all(labels[::2]) and len(cells) % 2 == 0:
+            if len(cells) > 2 and all(labels):
+                for label, value in zip(labels, below, strict=False):
+                    self._say(label, 3, value)
+            elif len(cells) > 1 and all(labels[::2]) and len(cells) % 2 == 0:
                 # What lies between two details that are known is a detail too.
                 self.unknown += unknown if self._said else []
                 unknown = []
                 for label, value in zip(labels[::2], cells[1::2], strict=True):
-                    self._say(label, 3, value)
-            elif len(cells) > 1 and all(labels):
-                for label, value in zip(labels, below, strict=False):
                     self._say(label, 3, value)
             elif len(cells) == 2 and cells[0] and len(unknown) < MOST_COLUMNS:
                 unknown.append(cells[0][:100])

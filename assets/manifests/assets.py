@@ -5,7 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.leaderboard.assets import kernel_pages, kernels
+from assets.leaderboard.assets import kernel_pages, kernels, version_of_kernels
 from assets.leaderboard.drift import confirmed
 from assets.leaderboard.inbox import READER_VERSION, InboxError, new_files, take_in
 from assets.leaderboard.kernel_pages import kernel_listing
@@ -37,7 +37,7 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> d
     """
     home = pipeline.home()
     ids = {row["kernel_key"]: row["kernel_id"] for row in kernel_listing(home)}
-    changed = 0
+    changed, versions = 0, []
     for key in progress(context.partition_keys, "normalising"):
         if not home.part(key, "pages").exists():
             continue
@@ -46,9 +46,12 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> d
         except SnapshotError as problem:
             raise dg.Failure(f"kernel {key}: {problem}") from problem
         changed += made.changed
+        versions.append(f"{key} {made.version}")
         if made.changed:
             context.add_asset_metadata(made.rows, partition_key=key)
-    return dg.MaterializeResult(metadata={"kernels_changed": changed})
+    return dg.MaterializeResult(
+        metadata={"kernels_changed": changed}, data_version=version_of_kernels(versions)
+    )
 
 
 @dg.asset(

@@ -227,6 +227,7 @@ class _Reading:
                 "size_bytes": self.page.files[0]["size_bytes"],
                 "kind": details["kind"],
                 "state": state,
+                "is_private": details["is_private"],
                 "submission_id": details["submission_id"],
                 "kernel_name": details["kernel"],
                 "finished_at": details["evaluation_finished"],

@@ -35,9 +35,9 @@ select
     kernel_id,
     any_value(kernel_key) as kernel_key,
     count(*) filter (listed) as listed,
-    count(*) filter (account = 'run') as runs,
-    count(*) filter (account = 'no run') as no_runs,
-    count(*) filter (account = 'quarantined') as quarantined
+    count(*) filter (listed and account = 'run') as runs,
+    count(*) filter (listed and account = 'no run') as no_runs,
+    count(*) filter (listed and account = 'quarantined') as quarantined
 from accounts
 join (select distinct kernel_id, kernel_key from listed) using (kernel_id)
 group by kernel_id
@@ -56,7 +56,7 @@ select
     ) as problem
 from accounts
 left join (select distinct kernel_id, kernel_key from listed) using (kernel_id)
-where account is null or not accounts.listed
+where account is null or not (accounts.listed or may_be_listed)
 order by all
 """
 

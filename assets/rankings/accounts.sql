@@ -21,7 +21,8 @@ read_submissions as (
     from source_submissions
     left join runs on runs.external_id = submission_id::varchar
 ),
--- One page that can't be read costs its kernel: all that it lists is set aside with it.
+-- One page that can't be read costs its kernel: all that is new there is set aside with it. What was read
+-- before stays, and whether the page still lists it is not known.
 aside as (
     select distinct kernel_id, quarantine.item
     from listed
@@ -38,6 +39,7 @@ select
     kernel_id,
     item,
     listed_items.item is not null as listed,
+    kernel_id in (select kernel_id from aside where item = 'page') as may_be_listed,
     coalesce(account, if(set_aside.item is not null, 'quarantined', null)) as account
 from listed_items
 full join read_submissions using (kernel_id, item)

@@ -142,6 +142,7 @@ def test_a_submission_that_is_not_public_is_read_only_where_one_says_so(home: Ho
 
     take_in(home, path, may_be_private=True)
     assert states(home) == {"secret.html": "counted"}
+    assert [row["is_private"] for row in tables(home)["saved_pages"]] == [True]
     take_in(home, path)
     assert states(home) == {"secret.html": "counted"}
 

@@ -109,14 +109,22 @@ def test_marks_of_ours_can_not_be_smuggled_in() -> None:
 
 
 def test_what_is_too_large_or_has_too_many_tags_is_refused_in_words() -> None:
-    assert "33 MiB" in refused(b"a" * (saved_text.LARGEST_BYTES + 2**20))
-    assert "more than 150,000" in refused(b"<p>" * (saved_text.MOST_TAGS + 1))
+    assert "17 MiB" in refused(b"a" * (saved_text.LARGEST_BYTES + 2**20))
+    for start in (b"", b"<pre>"):
+        assert "lines, and no page" in refused(start + b"a\n" * (saved_text.MOST_LINES + 1))
+    for token in (b"<p>", b"<p>&amp;"):
+        assert "more than 150,000" in refused(token * (saved_text.MOST_TAGS + 1))
 
 
 def test_a_million_rows_are_refused_before_they_cost_anything() -> None:
-    body = (page().html().partition("<tbody>")[0] + "<tr><td>batch_size=1<td>1</tr>" * 1_000_000).encode()
     start = time.process_time()
-    assert "tags" in refused(body)
+    for row, why in (
+        ("<tr><td>1", "tags"),
+        ("<tr><td>batch_size=1<td>1</tr>", "MiB"),
+        ("batch_size=1\n", "lines"),
+    ):
+        before = page().text() if why == "lines" else page().html().partition("<tbody>")[0]
+        assert why in refused((before + row * 1_000_000).encode())
     assert time.process_time() - start < 5
 
 

@@ -300,6 +300,27 @@ def test_a_script_in_a_username_is_no_name() -> None:
     assert len(said.cases) == 16
 
 
+def test_what_stands_beside_the_number_in_the_title_is_no_part_of_it() -> None:
+    badge = (
+        page().html().replace("</h1>", "<span>2</span> <b>Accepted</b></h1>").replace("<title>", "<title>x ")
+    )
+    assert read(badge).details["submission_id"] == SUBMISSION
+
+
+def test_details_may_stand_in_a_row_under_their_labels() -> None:
+    shown = page().details
+    table = (
+        "".join(f"<th>{label}</th>" for label in shown),
+        "".join(f"<td>{shown[label]}</td>" for label in shown),
+    )
+    text = (
+        replace(page(), details={})
+        .html()
+        .replace("<dl>", f"<table><tr>{table[0]}</tr><tr>{table[1]}</table>")
+    )
+    assert read(text).details == read(page().html()).details
+
+
 def test_the_first_title_is_the_pages_own() -> None:
     more = page().html().replace("<footer>", "<h2>Submission #1</h2><p>Submission #2</p><footer>")
     assert read(more).details["submission_id"] == SUBMISSION

@@ -59,6 +59,17 @@ def test_a_kernel_that_failed_is_fetched_by_the_next_run_alone(
     assert paths(sample_server) == ["/submissions?kernel_id=213&limit=50"]
 
 
+def test_a_kernel_that_fails_twice_holds_up_no_new_crawl(
+    sample_server: LeaderboardServer, home: Home
+) -> None:
+    sample_server.misbehave("kernel_id=213", status(404), status(404))
+    for _ in range(2):
+        assert crawl(sample_server.url, home).failed
+    sample_server.requests.clear()
+    assert not crawl(sample_server.url, home).failed
+    assert len(sample_server.requests) == 49
+
+
 def test_a_definition_that_can_t_be_read_leaves_the_one_before(
     tiny_server: LeaderboardServer, home: Home
 ) -> None:

@@ -193,7 +193,10 @@ def interrupted(server: LeaderboardServer, home: Home, **settings: Any) -> None:
     server.requests.clear()
 
 
-@pytest.mark.parametrize("torn", [b'{"key": "001_tiny", "answer": {"loc', b"\x00" * 50, b"{"])
+TORN = [b'{"key": "001_tiny", "answer": {"loc', b'{"key": "x", "anew": true}', b"\x00" * 50, b"\x00\n{}\n"]
+
+
+@pytest.mark.parametrize("torn", TORN)
 def test_a_last_line_that_is_torn_was_never_written(
     tiny_server: LeaderboardServer, home: Home, torn: bytes
 ) -> None:
@@ -204,6 +207,16 @@ def test_a_last_line_that_is_torn_was_never_written(
     assert paths(tiny_server) == [asked(tiny_server, 50)]
     crawl(tiny_server.url, home)
     assert len(ids(home)) == 120
+
+
+@pytest.mark.parametrize("journal", [b"", b"\x00" * 50, b"{"])
+def test_a_journal_that_says_nothing_is_none(
+    tiny_server: LeaderboardServer, home: Home, journal: bytes
+) -> None:
+    home.crawl.parent.mkdir(parents=True)
+    home.crawl.write_bytes(journal)
+    assert not crawl(tiny_server.url, home).failed
+    assert ids(home) == [3, 2, 1]
 
 
 def test_every_line_is_on_disk_before_the_next_request(tiny_server: LeaderboardServer, home: Home) -> None:

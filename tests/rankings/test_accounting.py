@@ -95,6 +95,21 @@ def test_a_page_that_can_not_be_read_puts_all_that_its_kernel_lists_in_quarantin
     assert accounts[other.id]["runs"] == accounts[other.id]["listed"] == len(other.submissions)
 
 
+@pytest.mark.parametrize("page", ["kernels/{}.json", "submissions/{}.json"])
+def test_what_a_kernel_keeps_when_its_page_turns_unreadable_breaks_no_account(
+    tmp_path: Path, page: str
+) -> None:
+    kernel = recorded(GEMM)
+    save(tmp_path, kernel)
+    home = Home(tmp_path / "home")
+    ingest(DirectorySource(tmp_path), home)
+    (tmp_path / page.format(kernel.id)).write_text("<html>Bad gateway</html>")
+    ingest(DirectorySource(tmp_path), home)
+    assert read_table(home, RUNS).num_rows == len(kernel.submissions)
+    assert [row["item"] for row in read_table(home, QUARANTINE).to_pylist()] == ["page"]
+    assert unaccounted(home).to_pylist() == []
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """A home with one kernel: a run, one that is none, and one in quarantine."""

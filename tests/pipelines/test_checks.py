@@ -1,0 +1,157 @@
+"""The asset checks: each finds what it is there for, in spoilt tables of the sample, and names it."""
+
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.checks import MANIFEST_CHECKS, RANKING_CHECKS, opened_tables
+from warehouse.build import build_warehouse
+from warehouse.home import Home
+from warehouse.parquet import rows_of, table_of
+from warehouse.tables import DRIFT, QUARANTINE, TABLES
+
+CHECKS = {(check.table, check.name): check for check in (*MANIFEST_CHECKS, *RANKING_CHECKS)}
+Rows = list[dict[str, object]]
+
+
+@pytest.fixture
+def copied(sample_home: Home, tmp_path: Path) -> Home:
+    """The sample's tables, for a test to spoil."""
+    shutil.copytree(sample_home.directory / "tables", tmp_path / "tables")
+    return Home(tmp_path)
+
+
+def spoil(home: Home, table: str, change: Callable[[Rows], object]) -> None:
+    rows = rows_of(pq.read_table(home.table(table)))
+    change(rows)
+    pq.write_table(table_of(rows, TABLES[table].schema), home.table(table))
+
+
+def broken(home: Home, table: str, name: str) -> list[dict[str, object]]:
+    """The rows that a check shows as breaking it; it fails if, and only if, there are any."""
+    with opened_tables(home) as tables:
+        result = CHECKS[table, name].result(tables, home)
+    shown = result.metadata["rows"]
+    assert isinstance(shown, dg.TableMetadataValue)
+    assert result.passed == (not shown.records)
+    return [dict(record.data) for record in shown.records]
+
+
+@pytest.mark.parametrize(("table", "name"), [key for key in CHECKS if key[1] != "pages_are_fresh"])
+def test_the_sample_passes(sample_home: Home, table: str, name: str) -> None:
+    assert broken(sample_home, table, name) == []
+
+
+def test_a_reference_that_leads_nowhere_is_named(copied: Home) -> None:
+    spoil(copied, "projects", lambda rows: rows.pop())
+    shown = broken(copied, "runs", "references_resolve")
+    assert {(row["table"], row["reference"]) for row in shown} == {("implementations", "project_digest")}
+
+
+def test_a_manifest_that_was_changed_no_longer_has_its_digest(copied: Home) -> None:
+    def change(rows: Rows) -> None:
+        rows[0]["manifest"] = str(rows[0]["manifest"]).replace('"passed"', '"failed"')
+
+    spoil(copied, "runs", change)
+    (row,) = broken(copied, "runs", "digests_are_those_of_manifests")
+    assert row["table"] == "runs"
+
+
+def test_a_row_without_its_page_is_named(copied: Home) -> None:
+    spoil(copied, "pages", lambda rows: rows.pop())
+    assert broken(copied, "pages", "every_row_has_its_page")
+
+
+def test_a_submission_with_two_runs_is_named(copied: Home) -> None:
+    def change(rows: Rows) -> None:
+        rows[1]["external_id"] = rows[0]["external_id"]
+
+    spoil(copied, "runs", change)
+    (row,) = broken(copied, "source_submissions", "one_run_a_submission")
+    assert row["runs"] == 2
+
+
+def test_a_submission_that_was_published_and_is_gone_is_named(copied: Home) -> None:
+    build_warehouse(copied)
+    gone = rows_of(pq.read_table(copied.table("source_submissions")))[-1]
+    spoil(copied, "source_submissions", lambda rows: rows.pop())
+    assert broken(copied, "source_submissions", "none_lost") == []  # Its history still says when it went.
+    spoil(copied, "submission_history", lambda rows: rows.clear())
+    (row,) = broken(copied, "source_submissions", "none_lost")
+    assert row["submission_id"] == gone["submission_id"]
+
+
+def test_a_submission_that_no_table_knows_is_named(sample_home: Home, tmp_path: Path) -> None:
+    shutil.copytree(sample_home.directory, tmp_path / "home")
+    home = Home(tmp_path / "home")
+    spoil(home, "source_submissions", lambda rows: rows.pop())
+    assert len(broken(home, "source_submissions", "all_accounted_for")) == 1
+
+
+def test_a_speedup_that_no_mean_can_explain_is_named(copied: Home) -> None:
+    def change(rows: Rows) -> None:
+        rows[0]["avg_speedup"] = 0.01
+
+    spoil(copied, "source_submissions", change)
+    assert len(broken(copied, "source_submissions", "source_arithmetic")) == 1
+
+
+def test_what_is_quarantined_or_unknown_is_shown(copied: Home) -> None:
+    now = datetime.now(UTC)
+    seen = {"locator": "/kernels/1", "page_digest": "sha256:00", "first_seen_at": now}
+    item = {**seen, "item": "page", "problem": "it is no JSON"}
+    pq.write_table(table_of([item], QUARANTINE.schema), copied.table("quarantine"))
+    field = {**seen, "field": "data.colour", "change": "appeared", "last_seen_at": now}
+    pq.write_table(table_of([field], DRIFT.schema), copied.table("drift"))
+    assert broken(copied, "quarantine", "little_is_quarantined")[0]["problem"] == "it is no JSON"
+    assert broken(copied, "drift", "no_drift")[0]["field"] == "data.colour"
+
+
+def test_pages_of_long_ago_are_not_fresh(sample_home: Home) -> None:
+    (row,) = broken(sample_home, "pages", "pages_are_fresh")
+    assert str(row["newest_page"]).startswith("2026-08-16")
+
+
+def test_a_group_that_mixes_workloads_is_named(copied: Home) -> None:
+    def change(rows: Rows) -> None:
+        other = next(row for row in rows if row["workload_digest"] != rows[0]["workload_digest"])
+        other["comparison_key"] = rows[0]["comparison_key"]
+
+    spoil(copied, "runs", change)
+    assert len(broken(copied, "comparison_groups", "no_group_mixes")) == 1
+
+
+def test_a_run_that_is_neither_ranked_nor_excluded_is_named(copied: Home) -> None:
+    gone = rows_of(pq.read_table(copied.table("rankings")))[0]
+    spoil(copied, "rankings", lambda rows: rows.pop(0))
+    (row,) = broken(copied, "rankings", "ranked_or_excluded")
+    assert row["run_digest"] == gone["run_digest"]
+
+
+def test_a_rank_that_the_policy_does_not_give_is_named(copied: Home) -> None:
+    def change(rows: Rows) -> None:
+        rows[0]["rank"] = 7
+
+    spoil(copied, "rankings", change)
+    (row,) = broken(copied, "rankings", "ranks_are_reproduced")
+    assert str(row["is"]).startswith("[7,")
+
+
+def test_names_show_as_text_whatever_stands_in_them(copied: Home) -> None:
+    def change(rows: Rows) -> None:
+        rows[0] |= {"avg_speedup": 0.01, "username": "<script>|\n**x**"}
+
+    spoil(copied, "source_submissions", change)
+    (row,) = broken(copied, "source_submissions", "source_arithmetic")
+    assert all(isinstance(value, str | int | float | bool) for value in row.values())
+
+
+def test_every_check_that_guards_what_is_published_is_blocking() -> None:
+    warnings = {check.name for check in CHECKS.values() if not check.blocking}
+    looked_at = {"source_arithmetic", "little_is_quarantined", "no_drift", "pages_are_fresh"}
+    assert warnings == looked_at | {"saved_pages_agree"}
