@@ -118,7 +118,9 @@ def read(
                 _fail(f"the pages are kept, and the next run reads them; but {problem}")
     good = show_taken_in(console, kept, pages)
     for sentence in problems:
-        errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False)
+        errors.print(
+            f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False, soft_wrap=True
+        )
     if problems or not good:
         raise typer.Exit(1)
 
@@ -206,12 +208,12 @@ def _settings(**given: Any) -> Settings:
 
 def _show_progress() -> None:
     handler = RichHandler(console=errors, show_path=False, show_level=False)
-    log.addHandler(handler)
+    log.handlers = [handler]
     log.setLevel(logging.INFO)
 
 
 def _fail(sentence: str, code: int = 1) -> NoReturn:
-    errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False)
+    errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(code)
 
 

@@ -99,9 +99,7 @@ def _listed(known: Iterable[Row], names: dict[int, str], counts: dict[int, int])
 
 def kernel_listing(home: Home) -> list[Row]:
     """All kernels that were ever listed, as rows of LISTED; none where no listing was fetched."""
-    listed = read_tables(home.kernel_listing).get("listed", LISTED.empty_table())
-    # What older code listed may lack columns that came later.
-    return rows_of(table_of(rows_of(listed), LISTED))
+    return rows_of(read_tables(home.kernel_listing).get("listed", LISTED.empty_table()))
 
 
 def fetch_kernel(

@@ -9,7 +9,7 @@ from assets.leaderboard.snapshots import Page
 from tests.examples import Kernel, Row
 from warehouse.home import Home
 from warehouse.parquet import table_of
-from warehouse.parts import part_version, read_tables, write_part
+from warehouse.parts import part_version, read_tables
 from warehouse.tables import PAGES
 
 
@@ -73,14 +73,3 @@ def test_what_is_kept_in_the_same_file_stays(pages: Pages, gemm: Kernel, home: H
     again = Pages(home, "gemm")
     again.write(kept(again, later(gemm.definition_page(), 5)), None)
     assert "listed" in read_tables(pages.path)
-
-
-def test_a_part_that_older_code_wrote_is_gone_on_with(pages: Pages, gemm: Kernel, home: Home) -> None:
-    rows = kept(pages, *gemm.pages())
-    newer = ("tries", "duration_ms", "problem")
-    table = table_of(rows, PAGES.schema).drop_columns(list(newer))
-    write_part(pages.path, {"current": table, "pages": table}, "sha256:0")
-    older = Pages(home, "gemm")
-    assert [row["page_digest"] for row in older.current] == [row["page_digest"] for row in rows]
-    assert older.write([*older.current, *kept(older, later(gemm.submissions_page(), 1))], None)
-    assert len(Pages(home, "gemm").current) == 3
