@@ -213,8 +213,12 @@ def _show_progress() -> None:
 
 
 def _fail(sentence: str, code: int = 1) -> NoReturn:
-    errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    _complain(sentence)
     raise typer.Exit(code)
+
+
+def _complain(sentence: str) -> None:
+    errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":
