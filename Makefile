@@ -15,7 +15,8 @@ test: $(INSTALLED)
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pytest -n 2 -m "not ui"
 
-# Operating by the UI alone: a webserver, a daemon, backfills, a schedule. Takes minutes, most of them waiting.
+# Operating by the UI alone: a webserver, a daemon, backfills, a schedule. Takes minutes, most of them waiting, so
+# it is run by hand.
 test-ui: $(INSTALLED)
 	$(VENV)/bin/pytest -m ui
 
