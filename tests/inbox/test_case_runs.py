@@ -303,6 +303,18 @@ def test_nothing_changes_where_nothing_is_new(home: Home) -> None:
     assert home.case_runs.read_bytes() == before
 
 
+@pytest.mark.parametrize("version", ["MATCHER_VERSION", "CODE_VERSION"])
+def test_what_an_older_version_made_is_made_anew(
+    home: Home, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    read_one(home, page())
+    monkeypatch.setattr(f"assets.manifests.case_runs.{version}", "an older one")
+    assert make_case_runs(home).changed
+    monkeypatch.undo()
+    assert make_case_runs(home).changed
+    assert not make_case_runs(home).changed
+
+
 def test_columns_and_details_that_nobody_knows_are_drift(home: Home) -> None:
     more = Page(
         details={"Status": "Accepted", "Reviewer": "nobody", **page().details},

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli import app
-from tests.examples import recorded, save
+from tests.examples import recorded
 from tests.inbox.pages import flux, page, prepared, published, saved, seed_html, seed_text
 from warehouse.home import Home
 
@@ -61,57 +61,59 @@ def file(tmp_path: Path, content: str | bytes, name: str = "page.html") -> Path:
 
 
 def test_pages_go_all_the_way_and_dagster_shows_them(home: Home, tmp_path: Path, environment: None) -> None:
-    # What lies in the inbox is taken in by the next ingest, like any other.
+    published(prepared(home, flux(), recorded(FUSED_VISION)))
+    # What lies in the inbox is taken in by any run, what is given to the command by that one.
     saved(home, page().text(), "dropped.txt")
-    source = save(tmp_path / "source", flux(), recorded(FUSED_VISION))
-    ended = kernelindex("ingest", "--home", home.directory, "--source", source)
-    assert ended.code == 0, ended.said
-    assert rows(home, "select state, case_runs from saved_pages") == [("counted", 16)]
-    assert rows(home, "select count(*) from case_leaderboard") == [(16,)]
+    later = page().but(sol_score="0.100000", evaluation_finished="2026-10-01 00:00 UTC")
+    files = [
+        file(tmp_path, later.html_of_divs(), "good[bold].html"),
+        file(tmp_path, seed_html("165"), "run.html"),
+        file(tmp_path, seed_text("165").replace("5.06×", "5.07×"), "differs.txt"),
+        file(tmp_path, "\x1b[31mjunk", "junk\x1b[31m.txt"),
+        file(tmp_path, page().but(mode="Private").html(), "secret.html"),
+        tmp_path / "none.html",
+    ]
+    ended = kernelindex("read", "--home", home.directory, *files)
 
-    good = file(tmp_path, page().html_of_divs(), "good[bold].html")
-    run = file(tmp_path, seed_html("165"), "run.html")
-    ended = kernelindex("read", "--home", home.directory, good, run)
-    assert ended.code == 0, ended.said
+    assert ended.code == 1
     assert "good[bold].html: submission 47128 of 038_flux_multi_head_rmsnorm_qk" in ended.said
     assert "counted, 16 case runs" in ended.said
-    assert "run.html: a KernelIndex run page" in ended.said
-    assert rows(home, "select state from saved_pages where kind = 'submission' order by state") == [
-        ("counted",),
-        ("superseded",),
-    ]
-    assert rows(home, "select count(*) from case_leaderboard") == [(16,)]
-    assert rows(home, "select count(*) from run_page_checks where verdict = 'differs'") == [(0,)]
-    assert rows(home, "select count(*) from run_page_checks where verdict = 'agrees'") == [(37,)]
-    assert good.exists()
-
-    junk = file(tmp_path, "\x1b[31mjunk", "junk\x1b[31m.txt")
-    differs = file(tmp_path, seed_text("165").replace("5.06×", "5.07×"), "differs.txt")
-    later = page().but(sol_score="0.100000", evaluation_finished="2026-10-01 00:00 UTC")
-    wrong = file(tmp_path, later.html(), "wrong.html")
-    secret = file(tmp_path, page().but(mode="Private").html(), "secret.html")
-    ended = kernelindex(
-        "read", "--home", home.directory, junk, tmp_path / "none.html", differs, wrong, secret
-    )
-    assert ended.code == 1
-    assert "quarantined: page: it is neither a submission page" in ended.said
-    assert "none.html can't be read: No such file" in " ".join(ended.said.split())
-    assert "differs: speedup is 5.07, here 5.06" in ended.said
     assert "differs: shown_sol_score is" in ended.said
+    assert "run.html: a KernelIndex run page\n    counted\n" in ended.said
+    assert "differs: speedup is 5.07, here 5.06" in ended.said
+    assert "quarantined: page: it is neither a submission page" in ended.said
     assert "kernelindex read --private FILE" in ended.said
+    assert "none.html can't be read: No such file" in " ".join(ended.said.split())
     assert "\x1b" not in ended.said
     assert "Traceback" not in ended.said
+    assert all(path.exists() for path in files[:-1])
 
+    assert rows(home, "select count(*) from case_leaderboard") == [(16,)]
+    assert rows(home, "select state, count(*) from saved_pages group by all order by all") == [
+        ("counted", 3),
+        ("private", 1),
+        ("quarantined", 1),
+        ("superseded", 1),
+    ]
+    assert rows(home, "select verdict, count(*) from run_page_checks group by all order by all") == [
+        ("agrees", 2 * 37 - 1),
+        ("differs", 1),
+        ("explained", 2),
+    ]
     with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
         for name in ("kernel_cases", "run_page_checks", "page_disagreements", "saved_pages"):
             assert instance.get_latest_materialization_event(dg.AssetKey(name)) is not None
-        key = dg.AssetCheckKey(dg.AssetKey("run_page_checks"), "run_pages_agree")
-        (check,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
-        assert check.event is not None
-        evaluation = check.event.asset_check_evaluation
-        assert evaluation is not None
-        assert not evaluation.passed
-        assert evaluation.metadata["broken"].value == 1
+        for table, check in (
+            ("run_page_checks", "run_pages_agree"),
+            ("page_disagreements", "saved_pages_agree"),
+        ):
+            key = dg.AssetCheckKey(dg.AssetKey(table), check)
+            (execution,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
+            assert execution.event is not None
+            evaluation = execution.event.asset_check_evaluation
+            assert evaluation is not None
+            assert not evaluation.passed
+            assert evaluation.metadata["broken"].value == 1
 
 
 def test_read_before_the_first_ingest_keeps_the_page(tmp_path: Path) -> None:
