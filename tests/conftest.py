@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.examples import (
     sample_ids,
     tables_of,
 )
+from warehouse.build import build_warehouse
 from warehouse.home import Home
 
 # The machine may be busy: how long an example takes says nothing.
@@ -55,6 +57,15 @@ def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """A home with all Parquet tables of the sample, to read only."""
     home = Home(tmp_path_factory.mktemp("sample"))
     ingest(RecordedSource(), home)
+    return home
+
+
+@pytest.fixture(scope="session")
+def published_home(sample_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home with the sample's tables and the warehouse that is built of them, to read only."""
+    home = Home(tmp_path_factory.mktemp("published"))
+    shutil.copytree(sample_home.directory / "tables", home.directory / "tables")
+    build_warehouse(home)
     return home
 
 

@@ -1,7 +1,7 @@
 """The DuckDB build: from Parquet tables to `warehouse.duckdb`, aside and then into place.
 
-The file holds its tables (no path leads out of it), comments on each table and column, the views for people,
-which are in `views.sql` and `views_cases.sql`, and in `warehouse_version` what it was built from.
+The file holds its tables (no path leads out of it), the views for people, which are in `views*.sql`, comments
+on each table, view and column, and in `warehouse_version` what it was built from.
 """
 
 import hashlib
@@ -10,12 +10,17 @@ from pathlib import Path
 import duckdb
 
 from warehouse.files import written_aside
-from warehouse.home import Home
-from warehouse.parquet import read_table
+from warehouse.home import VERSION, Home
+from warehouse.parquet import file_of
 from warehouse.tables import TABLES, Table
+from warehouse.view_columns import MEANINGS
 
 VIEWS = Path(__file__).with_name("views.sql")
 CASE_VIEWS = Path(__file__).with_name("views_cases.sql")
+DOSSIER_VIEW = Path(__file__).with_name("views_dossier.sql")
+
+# People open the file with what they have: DuckDB 1.3 and newer can. An older format would take more room.
+STORAGE_VERSION = "v1.3.0"
 
 
 class BuildError(Exception):
@@ -23,23 +28,30 @@ class BuildError(Exception):
 
 
 def build_warehouse(home: Home) -> bool:
-    """Build the warehouse from all Parquet tables and move it into place; False where it is so already.
+    """Build the warehouse from all Parquet tables and move it into place; False where it is there, and whole.
 
     Readers that have the old file open keep it. Raises BuildError where a table is missing or breaks its key:
     the old warehouse then stays.
     """
-    version = _version(home)
-    if version == warehouse_version(home):
+    digests = table_digests(home)
+    version = _version(digests)
+    if version == warehouse_version(home) and not damage_to_warehouse(home):
         return False
-    with written_aside(home.warehouse) as aside:
-        aside.unlink()  # DuckDB wants to make the file itself.
-        with duckdb.connect(aside) as connection:
-            for table in TABLES.values():
-                _add_table(connection, home, table)
-            for views in (VIEWS, CASE_VIEWS):
-                connection.execute(views.read_text())
-            connection.execute("create table warehouse_version as select $1 as version", [version])
-            connection.execute("checkpoint")
+    with (
+        written_aside(home.warehouse) as aside,
+        duckdb.connect(aside, config={"storage_compatibility_version": STORAGE_VERSION}) as connection,
+    ):
+        for table in TABLES.values():
+            _add_table(connection, home, table)
+        for views in (VIEWS, CASE_VIEWS, DOSSIER_VIEW):
+            connection.execute(views.read_text())
+        connection.execute(
+            "create table warehouse_version as select $1 as version, $2::integer as schema_version, "
+            "map($3::varchar[], $4::varchar[]) as table_digests",
+            [version, VERSION, list(digests), list(digests.values())],
+        )
+        _add_comments(connection)
+        connection.execute("checkpoint")
     return True
 
 
@@ -53,23 +65,62 @@ def warehouse_version(home: Home) -> str | None:
         return None
 
 
-def _version(home: Home) -> str:
+def is_current(home: Home) -> bool:
+    """Whether the published warehouse is what this code builds of the tables that there are."""
+    try:
+        return warehouse_version(home) == _version(table_digests(home))
+    except BuildError:
+        return False
+
+
+def built_from(home: Home) -> dict[str, str]:
+    """The digests of the Parquet files that the published warehouse was built from, by table."""
+    try:
+        with duckdb.connect(home.warehouse, read_only=True) as connection:
+            (digests,) = connection.execute("select table_digests from warehouse_version").fetchall()[0]
+            return dict(digests)
+    except duckdb.Error:
+        return {}
+
+
+def damage_to_warehouse(home: Home) -> str | None:
+    """What is wrong with the published warehouse, all of which is read for it; None where nothing is."""
+    try:
+        with duckdb.connect(home.warehouse, read_only=True) as connection:
+            # DuckDB compares the checksum of each block that it reads.
+            for table in TABLES:
+                connection.execute(f"select bit_xor(hash(row)) from {table} as row").fetchall()
+    except duckdb.Error as error:
+        return str(error)
+    return None
+
+
+def table_digests(home: Home) -> dict[str, str]:
+    """The digests of the tables' Parquet files, by table. Raises BuildError where one was never made."""
+    for name in TABLES:
+        if not home.table(name).exists():
+            raise BuildError(f"table {name} was never made: run `kernelindex ingest`")
+    return {name: table_digest(home, name) for name in TABLES}
+
+
+def table_digest(home: Home, name: str) -> str:
+    """The SHA-256 of a table's Parquet file, in hex digits."""
+    with home.table(name).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _version(digests: dict[str, str]) -> str:
     """A digest of all that a warehouse is built from: this room's own files, and the tables'."""
-    digest = hashlib.sha256()
-    for path in [*sorted(Path(__file__).parent.glob("*.*")), *map(home.table, TABLES)]:
-        if not path.exists():
-            raise BuildError(f"table {path.stem} was never made: run `kernelindex ingest`")
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    digest = hashlib.sha256("".join(digests.values()).encode())
+    for path in sorted(Path(__file__).parent.glob("*.*")):
+        digest.update(path.read_bytes())
     return f"sha256:{digest.hexdigest()}"
 
 
 def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) -> None:
     connection.execute(_create(table))
     try:
-        # Read as Arrow: DuckDB takes a path for a pattern, and a home may be called anything.
-        connection.register("rows", read_table(home, table))
-        connection.execute(f"insert into {table.name} by name from rows")
+        connection.execute(f"insert into {table.name} by name from {file_of(home, table)}")
     except duckdb.ConstraintException as error:
         raise BuildError(f"table {table.name} lacks a value that it must have: {error}") from error
     key = ", ".join(table.key)
@@ -89,6 +140,23 @@ def _create(table: Table) -> str:
         for column in table.columns
     ]
     return f"create table {table.name} (\n{columns}\n);\n" + "\n".join(comments)
+
+
+def _add_comments(connection: duckdb.DuckDBPyConnection) -> None:
+    """Comments on what the schemas don't describe: the version, and columns of views that have none yet."""
+    connection.execute(
+        "comment on table warehouse_version is 'one row: what this warehouse was built from';"
+        "comment on column warehouse_version.version is 'a digest of the tables and the code';"
+        "comment on column warehouse_version.schema_version is 'the number of the schema: newer is higher';"
+        "comment on column warehouse_version.table_digests is 'the SHA-256 of each table''s Parquet file'"
+    )
+    uncommented = connection.execute(
+        "select table_name, column_name from duckdb_columns() semi join duckdb_views() "
+        "on table_name = view_name where comment is null and not internal"
+    )
+    for view, column in uncommented.fetchall():
+        if column in MEANINGS:
+            connection.execute(f"comment on column {view}.{column} is {quoted(MEANINGS[column])}")
 
 
 def quoted(text: str) -> str:

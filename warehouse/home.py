@@ -1,13 +1,25 @@
 """Where everything is kept: the one directory `$KERNELINDEX_HOME`, and what lies where in it."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from warehouse.files import written_aside
+
+# Stands for what a home is like: its files, and the schema of its tables. Raise it when older code could not
+# use a home of this code. The other way round nothing is needed: all is made anew of the pages.
+VERSION = 1
+
+
+class HomeError(Exception):
+    """A home that this version of the project can't use; says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Home:
     """The directory of all that the pipeline keeps.
 
+    - `version`: that of the home
     - `snapshots/`: the bytes of every page, by digest
     - `parts/<kernel key>/<stage>.zip`: what a stage made of one kernel
     - `crawl.jsonl`: the answers of a crawl that is not over; `crawl.lock`: held by the run that fetches live
@@ -19,6 +31,34 @@ class Home:
     """
 
     directory: Path
+
+    @property
+    def version(self) -> int:
+        """The version of the project that wrote here last; 0 where there is none, or it said none."""
+        try:
+            return int((self.directory / "version").read_text())
+        except FileNotFoundError:
+            return 0
+        except ValueError as error:
+            raise HomeError(
+                f"{self.directory / 'version'} is damaged: it must hold a number; this project's is {VERSION}"
+            ) from error
+
+    def refuse_newer(self) -> None:
+        """Raise HomeError where a newer version of the project wrote here."""
+        if self.version > VERSION:
+            raise HomeError(
+                f"{self.directory} was written by a newer version of this project (its version is "
+                f"{self.version}, that of this project {VERSION}): install that, or give another home"
+            )
+
+    def write_version(self) -> None:
+        """Note that this version of the project writes here. Raises HomeError where it can't."""
+        if self.directory.exists() and not os.access(self.directory, os.W_OK):
+            raise HomeError(f"nothing can be written to {self.directory}: it can only be read here")
+        if self.version != VERSION:
+            with written_aside(self.directory / "version") as aside:
+                aside.write_text(f"{VERSION}\n")
 
     @property
     def snapshots(self) -> Path:
@@ -73,6 +113,17 @@ class Home:
     def collected(self) -> Path:
         """What version of all parts the tables were collected from."""
         return self.directory / "tables" / "collected"
+
+    @property
+    def ranked(self) -> Path:
+        """What version of all parts the rankings were made of."""
+        return self.directory / "tables" / "ranked"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the rankings are of the tables as they were collected last."""
+        texts = [path.read_text() if path.exists() else None for path in (self.collected, self.ranked)]
+        return texts[0] is not None and texts[0] == texts[1]
 
     def table(self, name: str) -> Path:
         """The Parquet file of a table."""

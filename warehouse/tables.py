@@ -4,6 +4,8 @@ Everything that writes or documents a table takes its shape from here, and only 
 are filled belongs in `assets`; how they are kept, in `parts`, `parquet` and `build`.
 """
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,6 +92,8 @@ _ENVIRONMENT = _digest("environment_digest", "digest of the ExecutionEnvironment
 _RUN = _digest("run_digest", "digest of the BenchmarkRun")
 _CORRECTNESS = _digest("correctness_key", "digest of the correctness that a run was held to")
 _COMPARISON = _digest("comparison_key", "digest of all that two comparable runs have in common")
+_KERNEL_ID = Column("kernel_id", INTEGER, "the leaderboard's id of the kernel")
+_SUBMISSION_ID = Column("submission_id", INTEGER, "the leaderboard's id of the submission")
 
 OPERATIONS = Table(
     "operations",
@@ -101,7 +105,8 @@ OPERATIONS = Table(
         Column("slug", TEXT, "the name in kebab case"),
         Column("family", TEXT, "kind of operation, as attention or moe"),
         Column("tags", TEXTS, "the source's tags, in its order"),
-        Column("source_kernel_id", INTEGER, "the kernel's id on the leaderboard"),
+        _KERNEL_ID,
+        Column("source_kernel_id", INTEGER, "the same as kernel_id"),
         _manifest("OperationSpec"),
     ),
 )
@@ -177,6 +182,7 @@ RUNS = Table(
     (
         _RUN,
         Column("external_id", TEXT, "the submission's id at the source; of a case's run, submission/case"),
+        _SUBMISSION_ID,
         _OPERATION,
         _WORKLOAD,
         _IMPLEMENTATION,
@@ -264,7 +270,7 @@ KERNEL_BOUNDS = Table(
     "one row per kernel of the leaderboard: what its workloads' bounds and baselines come to",
     ("kernel_id",),
     (
-        Column("kernel_id", INTEGER, "the leaderboard's id"),
+        _KERNEL_ID,
         _optional("least_sol_ms", REAL, "the smallest speed-of-light bound; null: one is missing or a dummy"),
         _optional("sol_geomean_ms", REAL, "geometric mean of the bounds; null: one is missing or a dummy"),
         _optional("least_baseline_ms", REAL, "the smallest scoring baseline; null: one is missing"),
@@ -351,7 +357,7 @@ SOURCE_KERNELS = Table(
     "one row per kernel of the leaderboard, as read",
     ("kernel_id",),
     (
-        Column("kernel_id", INTEGER, "the leaderboard's id"),
+        _KERNEL_ID,
         Column("kernel_name", TEXT, "the leaderboard's name"),
         _optional("title", TEXT, "as served"),
         _optional("description", TEXT, "as served"),
@@ -374,7 +380,7 @@ SOURCE_WORKLOADS = Table(
     "one row per workload of a kernel, repeats kept, as read",
     ("kernel_id", "position"),
     (
-        Column("kernel_id", INTEGER, "the leaderboard's id"),
+        _KERNEL_ID,
         Column("position", INTEGER, "place in the kernel's list, from 0"),
         _optional("uuid", TEXT, "as served"),
         Column("axes", TEXT, "values by axis name", json=True),
@@ -384,9 +390,8 @@ SOURCE_WORKLOADS = Table(
     ),
 )
 
-_SUBMISSION_ID = Column("submission_id", INTEGER, "the leaderboard's id")
 _SUBMISSION = (
-    Column("kernel_id", INTEGER, "the leaderboard's id"),
+    _KERNEL_ID,
     _optional("username", TEXT, "the account"),
     _optional("submission_mode", TEXT, "as served"),
     Column("status", TEXT, "as served"),
@@ -504,7 +509,7 @@ PAGE_CASES = Table(
     (
         _digest("page_digest", "the saved page"),
         Column("position", INTEGER, "place in the page's table, from 1"),
-        Column("submission_id", INTEGER, "the leaderboard's id"),
+        _SUBMISSION_ID,
         Column("workload", TEXT, "the axes that name it, as shown"),
         Column("latency_ms", REAL, "as shown, rounded; milliseconds"),
         _optional("baseline_ms", REAL, "of the scoring baseline, as shown, rounded; milliseconds"),
@@ -531,7 +536,7 @@ PAGE_DISAGREEMENTS = Table(
     "one row per submission and number in which its saved page and the API differ by more than rounding",
     ("submission_id", "field"),
     (
-        Column("submission_id", INTEGER, "the leaderboard's id"),
+        _SUBMISSION_ID,
         Column("field", TEXT, "what differs, as latency_ms or baseline_ms of a case"),
         Column("page_value", TEXT, "what the page's table says or comes to"),
         Column("api_value", TEXT, "what the API says; of shown_sol_score, the page's own details"),
@@ -590,3 +595,9 @@ TABLES: dict[str, Table] = {
         RUN_PAGE_CHECKS,
     )
 }
+
+
+def columns_version(tables: Iterable[Table]) -> str:
+    """Stands for the columns of these tables: what was made for other columns has to be made anew."""
+    said = [(table.name, column.name, str(column.type)) for table in tables for column in table.columns]
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
--- Views for people, over the warehouse's tables.
+-- Views for people, over the warehouse's tables. They say `case`, not `if`, which older DuckDBs would not find.
 
 create view leaderboard as
 select
@@ -18,7 +18,10 @@ select
     runs.fast_1_total,
     runs.observed_at,
     runs.external_id,
+    runs.submission_id,
+    operations.kernel_id,
     rankings.run_digest,
+    implementations.project_digest,
     rankings.comparison_key,
     rankings.display_order,
     rankings.policy
@@ -41,7 +44,8 @@ select
     operations.name as kernel,
     operations.family,
     protocols.version as stack,
-    environments.product as gpu
+    environments.product as gpu,
+    operations.kernel_id
 from comparison_groups
 join operations using (operation_digest)
 join protocols using (protocol_digest)
@@ -133,14 +137,15 @@ select
     event_number,
     projects.name as project,
     external_id,
+    submission_id,
     latency_ms,
     cause,
     taken_at,
     -- A record ends with the next one; or with its holder's standing, where nobody was left to take it.
     least(lead(taken_at) over in_order, left_at) as lost_at,
-    if(
-        lead(previous_run_digest) over in_order = run_digest, lead(projects.name) over in_order, null
-    ) as lost_to,
+    case
+        when lead(previous_run_digest) over in_order = run_digest then lead(projects.name) over in_order
+    end as lost_to,
     (epoch(least(lead(taken_at) over in_order, left_at)) - epoch(taken_at)) / 86400 as days_held,
     run_digest,
     previous_run_digest,
@@ -157,6 +162,7 @@ order by kernel, stack, gpu, event_number;
 
 comment on view record_history is
 'one row per record: who held it, from when until when, and who took it; lost_at is null where it stands, lost_to also where nobody took it';
+comment on column record_history.run_digest is 'the run that took the record';
 
 create view records as
 select
@@ -165,6 +171,7 @@ select
     gpu,
     project,
     external_id,
+    submission_id,
     latency_ms,
     cause,
     taken_at as held_since,
@@ -176,6 +183,7 @@ where lost_at is null
 order by kernel, stack, gpu;
 
 comment on view records is 'one row per comparison group whose record somebody holds: who, and since when';
+comment on column records.run_digest is 'the run that holds the record';
 
 create view order_disagreement as
 with in_both as (
@@ -220,6 +228,10 @@ order by discordant_pairs desc, kernel, stack, gpu;
 
 comment on view order_disagreement is
 'one row per comparison group: how far rank (by latency) and source_rank (by SOL score, each user''s best) disagree, over the runs that have both';
+comment on column order_disagreement.runs_in_both is 'runs that have a rank and a source_rank';
+comment on column order_disagreement.concordant_pairs is 'pairs of them that both orders put the same way round';
+comment on column order_disagreement.discordant_pairs is 'pairs of them that the orders put opposite ways round';
+comment on column order_disagreement.kendall_tau is 'tau-b: 1 for the same order, -1 for the reverse; null: all of them are tied';
 
 create view project_groups as
 with bests as (
@@ -254,11 +266,10 @@ select
     best_external_id,
     best_latency_ms,
     -- 0 at the baselines' geometric mean, 1 at the bounds'.
-    if(
-        baseline_geomean_ms > sol_geomean_ms,
-        (baseline_geomean_ms - best_latency_ms) / (baseline_geomean_ms - sol_geomean_ms),
-        null
-    ) as share_of_gap_closed,
+    case
+        when baseline_geomean_ms > sol_geomean_ms
+            then (baseline_geomean_ms - best_latency_ms) / (baseline_geomean_ms - sol_geomean_ms)
+    end as share_of_gap_closed,
     coalesce(holds_record, false) as holds_record,
     coalesce(records_lost_lately, 0) as records_lost_lately,
     project_digest,
@@ -266,7 +277,6 @@ select
 from bests
 join projects using (project_digest)
 join named_groups using (comparison_key)
-left join source_submissions on best_external_id = submission_id::varchar
 left join kernel_bounds using (kernel_id)
 left join (
     select comparison_key, project_digest, true as holds_record from records
@@ -275,6 +285,13 @@ left join lately_lost using (comparison_key, project_digest);
 
 comment on view project_groups is
 'one row per project and comparison group: its best place there, and whether it holds the record; best_... is null where none of its runs is ranked';
+comment on column project_groups.runs is 'runs of the project in the group, ranked or not';
+comment on column project_groups.best_rank is 'of its best run';
+comment on column project_groups.best_external_id is 'its best run: the submission''s id at the source';
+comment on column project_groups.best_latency_ms is 'of its best run: geometric mean over the workloads, milliseconds';
+comment on column project_groups.share_of_gap_closed is 'how far its best run came from the baselines'' geometric mean (0) to the bounds'' (1); null: a bound or baseline is missing';
+comment on column project_groups.holds_record is 'whether one of its runs holds the group''s record now';
+comment on column project_groups.records_lost_lately is 'records of the group that others took from it, in the 30 days up to the newest run';
 
 create view all_standings as
 select
@@ -297,6 +314,7 @@ group by grouping sets (
 
 comment on view all_standings is
 'what standings, standings_by_family and standings_by_stack have in common; read those';
+comment on column all_standings.grain is '3 of a project, 1 of a project and family, 2 of a project and stack';
 
 create view standings as
 select * exclude (family, stack, grain)

@@ -39,6 +39,12 @@ order by kernel, stack, gpu, case_id, rankings.display_order;
 
 comment on view case_leaderboard is
 'one row per ranked run on a single workload case, of the submissions whose pages were saved: latency as shown, and between which bounds rounding leaves it';
+comment on column case_leaderboard.case_id is 'the case''s id at the source';
+comment on column case_leaderboard.latency_ms is 'on the case, as shown, rounded; milliseconds';
+comment on column case_leaderboard.least_latency_ms is 'what it can have been before rounding, at least; milliseconds';
+comment on column case_leaderboard.most_latency_ms is 'what it can have been before rounding, at most; milliseconds';
+comment on column case_leaderboard.sol_score is 'on the case, as shown, rounded';
+comment on column case_leaderboard.page_digest is 'the saved page';
 
 create view case_against_head as
 with suite_ranks as (
@@ -107,3 +113,12 @@ order by kernel, stack, gpu, mine.submission_id, ratio_to_head;
 
 comment on view case_against_head is
 'one row per submission and workload case, beside the head: the submission of that kernel, stack and GPU that ranks best by its suite, of those whose pages were saved; too close to say is what rounding hides';
+comment on column case_against_head.case_id is 'the case''s id at the source';
+comment on column case_against_head.latency_ms is 'on the case, as shown, rounded; milliseconds';
+comment on column case_against_head.head_project is 'the head''s account';
+comment on column case_against_head.head_submission_id is 'the head''s submission';
+comment on column case_against_head.head_suite_rank is 'the head''s rank by its suite; null: it has none';
+comment on column case_against_head.head_latency_ms is 'the head''s latency on the case, as shown, rounded; milliseconds';
+comment on column case_against_head.ratio_to_head is 'latency_ms over head_latency_ms: below 1 where the submission is faster';
+comment on column case_against_head.outcome is 'wins, loses or too close to say';
+comment on column case_against_head.head_run_digest is 'the head''s run on the case';

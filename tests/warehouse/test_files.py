@@ -46,6 +46,7 @@ def test_the_old_file_stays_where_the_block_takes_its_own_away(tmp_path: Path) -
     path = tmp_path / "table.parquet"
     path.write_bytes(b"old")
     with written_aside(path) as aside:
+        aside.write_bytes(b"new")
         aside.unlink()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

@@ -1,5 +1,6 @@
 """Parquet: the tables between stages, one file a table."""
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.examples import Row, Tables, stamp
+from warehouse import parquet
 from warehouse.home import Home
 from warehouse.parquet import collect, read_table, rows_of, table_of, write_table
 from warehouse.parts import write_part
@@ -95,16 +97,33 @@ def test_what_two_kernels_have_in_common_is_one_row(home: Home) -> None:
     put(home, "b", PROJECTS, [project(2, "Hyra"), project(1, "doubleAI"), project(1, "doubleAI")])
     put(home, "a", PROJECTS, [project(3, "ac4k"), project(2, "Hyra")])
     rows = rows_of(collect(home, PROJECTS, ["manifests"]))
-    assert rows == [project(1, "doubleAI"), project(2, "Hyra"), project(3, "ac4k")]
+    assert rows == [project(3, "ac4k"), project(2, "Hyra"), project(1, "doubleAI")]
 
 
-def test_the_order_of_kernels_does_not_matter(home: Home, tmp_path: Any) -> None:
+def test_the_order_in_which_kernels_were_made_does_not_matter(home: Home, tmp_path: Path) -> None:
     other = Home(tmp_path / "other")
     put(home, "a", PROJECTS, [project(1, "one"), project(2, "two")])
-    put(home, "b", PROJECTS, [project(3, "three")])
-    put(other, "a", PROJECTS, [project(3, "three")])
-    put(other, "b", PROJECTS, [project(2, "two"), project(1, "one")])
+    put(home, "b", PROJECTS, [project(2, "two"), project(3, "three")])
+    put(other, "b", PROJECTS, [project(2, "two"), project(3, "three")])
+    put(other, "a", PROJECTS, [project(1, "one"), project(2, "two")])
     assert collect(home, PROJECTS, ["manifests"]).equals(collect(other, PROJECTS, ["manifests"]))
+
+
+def test_a_column_that_an_older_part_lacks_is_null(home: Home) -> None:
+    row = {"kernel_id": 1, "position": 0, "axes": "{}", "page_digest": "sha256:aa"}
+    write_part(home.part("a", "manifests"), {"source_workloads": pa.Table.from_pylist([row])}, "1")
+    assert rows_of(collect(home, SOURCE_WORKLOADS, ["manifests"])) == [
+        {**row, "uuid": None, "baseline_latency_ms": None, "sol_ms": None}
+    ]
+
+
+def test_a_table_that_comes_in_pieces_is_written_as_one(
+    sample: dict[str, Tables], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "ROW_GROUP", 2)
+    runs = runs_of(sample)
+    write_table(home, RUNS, (runs.slice(row, 1) for row in range(runs.num_rows)))
+    assert read_table(home, RUNS).equals(runs)
 
 
 def test_where_nothing_was_made_a_table_is_empty(home: Home) -> None:
