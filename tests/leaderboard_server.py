@@ -284,8 +284,10 @@ class LeaderboardServer(ThreadingHTTPServer):
         self.submissions: dict[int, list[Row]] = {}
         for path in sorted((directory / "kernels").glob("*.json")):
             self.pages[f"/kernels/{path.stem}"] = path.read_bytes()
-        for path in sorted((directory / "submissions").glob("*.json")):
-            self.submissions[int(path.stem)] = json.loads(path.read_bytes())["data"]["submissions"]
+        # In order of kernel and offset: 12.json, 12.50.json, 12.100.json.
+        for path in sorted((directory / "submissions").glob("*.json"), key=_kernel_and_offset):
+            rows = json.loads(path.read_bytes())["data"]["submissions"]
+            self.submissions.setdefault(_kernel_and_offset(path)[0], []).extend(rows)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
@@ -401,6 +403,10 @@ class LeaderboardServer(ThreadingHTTPServer):
         return rankings + [
             {**unranked, "username": name, "latency_ms": ms} for name, ms in references.items()
         ]
+
+
+def _kernel_and_offset(path: Path) -> list[int]:
+    return [int(part) for part in path.stem.split(".")]
 
 
 def _geomean(kernel: Row, name: str) -> float | None:

@@ -1,5 +1,6 @@
 """The leaderboard's pages and what they say, as Dagster assets."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
@@ -16,8 +17,10 @@ from assets.leaderboard.pages import Tally
 from assets.leaderboard.records import Unreadable
 from assets.leaderboard.snapshots import digest_of
 from assets.leaderboard.sources import CrawlStopped, SourceError
+from pipelines.partitions import made_partitions
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
+from warehouse.parts import PartError, part_version
 
 GROUP = "leaderboard"
 FETCHING = "fetching"
@@ -47,7 +50,9 @@ def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) 
             "not_listed": len(vanished),
             "names_not_listed": dg.MetadataValue.json(vanished),
             **tally_metadata(source.tally),
-        }
+        },
+        # Of the kernels alone: that one has more submissions puts the others' pages not out of date.
+        data_version=dg.DataVersion(digest_of("\n".join(row["kernel_key"] for row in rows).encode())),
     )
 
 
@@ -59,19 +64,20 @@ def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) 
     backfill_policy=dg.BackfillPolicy.single_run(),
     pool=FETCHING,
 )
-def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
+def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> Iterator[Any]:
     """A kernel's pages: its definition and all listings of its submissions.
 
     Every answer is stored before anything reads it. A kernel's new pages count all at once, or not at all
-    where one of them is not to be had; then the kernel keeps those that it had.
+    where one of them is not to be had; then the kernel keeps those that it had, and shows as failed.
     """
     home = pipeline.home()
     listed = {row["kernel_key"]: row for row in kernel_listing(home) if row["listed"]}
     keys = [key for key in longest_ago_first(home, context.partition_keys) if key in listed]
+    versions: dict[str, str] = {}
     for key in set(context.partition_keys).difference(keys):
         context.add_asset_metadata({"listed": False}, partition_key=key)
+        versions[key] = part_version(home.part(key, "pages")) or "never fetched"
     fetched, changed, pages = 0, 0, 0
-    versions: list[str] = []
     failed: list[str] = []
     stopped = ""
     with ExitStack() as crawl:
@@ -83,29 +89,34 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
         source.begin(keys)
         requests = {key: source.expected_requests(listed[key]) for key in keys}
         for key in progress(keys, "fetching", requests):
+            if stopped:
+                yield _not_made(context, key, {"problem": f"not reached: {stopped}"})
+                continue
             before = source.tally.copy()
             try:
                 kernel = fetch_kernel(
                     source, home, key, listed[key]["kernel_id"], listed[key]["submission_count"]
                 )
-            except SourceError as problem:
+            except (SourceError, PartError) as problem:
                 log.error("kernel %s was not fetched: %s", key, problem)
                 failed.append(f"{key} ({problem})")
                 stopped = str(problem) if isinstance(problem, CrawlStopped) else ""
                 happened: dict[str, Any] = {"problem": str(problem)}
             else:
-                versions.append(f"{key} {kernel.version}")
+                versions[key] = kernel.version
                 fetched, changed, pages = fetched + 1, changed + kernel.changed, pages + kernel.pages
                 happened = {"pages": kernel.pages, "size_bytes": kernel.size_bytes, "changed": kernel.changed}
             asked = source.tally.since(before)
             if asked.requests or happened.get("changed") or "problem" in happened:
                 happened |= {"asked": asdict(asked)}
                 context.add_asset_metadata({"happened": dg.MetadataValue.json(happened)}, partition_key=key)
-            if stopped:
-                break
+            if "problem" in happened:
+                yield _not_made(context, key, happened)
     if failed and not fetched:
         raise dg.Failure(f"no kernel was fetched: {'; '.join(failed[:3])}")
-    return dg.MaterializeResult(
+    yield from made_partitions(
+        context,
+        versions,
         metadata={
             "kernels_fetched": fetched,
             "pages_fetched": pages,
@@ -115,13 +126,13 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
             "stopped": stopped,
             **tally_metadata(source.tally.since(begun)),
         },
-        data_version=version_of_kernels(versions),
     )
 
 
-def version_of_kernels(versions: list[str]) -> dg.DataVersion:
-    """The data version of all kernels of a run: Dagster gives the partitions of one run one version."""
-    return dg.DataVersion(digest_of("\n".join(sorted(versions)).encode()))
+def _not_made(context: dg.AssetExecutionContext, key: str, happened: dict[str, Any]) -> dg.AssetObservation:
+    """What stands in the UI of a kernel that could not be fetched."""
+    metadata = {"happened": dg.MetadataValue.json(happened)}
+    return dg.AssetObservation(context.asset_key, partition=key, metadata=metadata)
 
 
 def tally_metadata(tally: Tally) -> dict[str, int]:

@@ -34,7 +34,8 @@ def followed(rows: Iterable[Row], page: Page, before: Page | None, unknown: Iter
     """
     drift = {tuple(row[name] for name in DRIFT.key): row for row in rows}
     still = {row["field"] for row in drift.values() if row["locator"] == page.locator and _missing(row)}
-    missing = (missing_fields(before, page) if before else set()) | (still - _there(page))
+    missing = missing_fields(before, page) if before else set()
+    missing |= still - _there(page) if still else set()
     seen = {"first_seen_at": page.fetched_at, "last_seen_at": page.fetched_at}
     source = {"locator": page.locator, "page_digest": page.page_digest}
     gone = [{**source, "field": name, "change": "missing", **seen} for name in sorted(missing)]

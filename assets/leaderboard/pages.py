@@ -4,7 +4,7 @@ All of it is one part, so that what counts changes in one step. Which pages to a
 and `live`; what they say, in `records`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from assets.leaderboard.records import PARSER_VERSION, Row
 from assets.leaderboard.snapshots import Page, Snapshots, digest_of
 from warehouse.home import Home
 from warehouse.parquet import rows_of, table_of
-from warehouse.parts import read_tables, write_part
+from warehouse.parts import locked_parts, read_tables, write_part
 from warehouse.tables import PAGES, QUARANTINE
 
 # An edition: the pages that counted at one time, in the order in which to read them, each by its place among
@@ -62,6 +62,7 @@ class Pages:
     """
 
     def __init__(self, home: Home, key: str | None, tally: Tally | None = None) -> None:
+        self._home = home
         self.path: Path = home.kernel_listing if key is None else home.part(key, "pages")
         self.tally = tally or Tally()
         self.quarantine: list[Row] = []
@@ -105,8 +106,27 @@ class Pages:
         `requests` were made for it. A 304 `confirms` the page of another row.
         """
         page = answer if isinstance(answer, Page) else answer.page
+        page_digest = self._snapshots.put(page.body) if page else None
+        return self._recorded(answer, page, page_digest, requests, confirms)
+
+    def keep_all(self, pages: Sequence[Page]) -> list[Row]:
+        """`keep` many pages that are there already."""
+        digests = self._snapshots.put_all(page.body for page in pages)
+        return [
+            self._recorded(page, page, page_digest, requests=0, confirms=None)
+            for page, page_digest in zip(pages, digests, strict=True)
+        ]
+
+    def _recorded(
+        self,
+        answer: Page | Answer,
+        page: Page | None,
+        page_digest: str | None,
+        requests: int,
+        confirms: Row | None,
+    ) -> Row:
         row: Row = {
-            "page_digest": self._snapshots.put(page.body) if page else None,
+            "page_digest": page_digest,
             **{name: getattr(answer, name) for name in _SERVED},
             "size_bytes": len(page.body) if page else 0,
             "parser_version": PARSER_VERSION,
@@ -198,7 +218,8 @@ class Pages:
                 "quarantine": table_of(self.quarantine, QUARANTINE.schema),
                 **(tables or {}),
             }
-            write_part(self.path, written, f"{version_of(self.current)}, edition {len(self._editions)}")
+            with locked_parts(self._home):
+                write_part(self.path, written, f"{version_of(self.current)}, edition {len(self._editions)}")
         return changed
 
 

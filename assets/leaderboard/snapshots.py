@@ -4,7 +4,8 @@ What a page says belongs in `records`; getting pages, in `sources` and `client`.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,12 @@ from warehouse.files import written_aside
 def digest_of(data: bytes) -> str:
     """`sha256:` and 64 hex digits, over the bytes as they are."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """`digest_of` the bytes of a file, which is not held in memory."""
+    with path.open("rb") as file:
+        return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,11 @@ class Snapshots:
             ):
                 out.write(body)
         return page_digest
+
+    def put_all(self, bodies: Iterable[bytes]) -> list[str]:
+        """`put` many, several at a time: what takes long is waiting until the disk has them."""
+        with ThreadPoolExecutor(8) as writers:
+            return list(writers.map(self.put, bodies))
 
     def holds(self, page_digest: str) -> bool:
         """Whether the bytes of this digest are there, and whole."""

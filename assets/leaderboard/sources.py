@@ -6,8 +6,10 @@ belongs in `records`.
 
 import re
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -102,7 +104,7 @@ class SavedSource(ABC):
 
     def take_kernel(self, kernel: Row, pages: Pages) -> list[Row]:
         """See Source."""
-        return [pages.keep(page) for page in self.kernel(kernel["kernel_id"])]
+        return pages.keep_all(list(self.kernel(kernel["kernel_id"])))
 
 
 class DirectorySource(SavedSource):
@@ -119,7 +121,16 @@ class DirectorySource(SavedSource):
                 f"{directory} holds no saved answers: there is no kernels.json in it; "
                 "give a directory with kernels.json, kernels/<id>.json and submissions/<id>.json"
             )
-        self.directory = directory
+        self.directory = directory.resolve()
+
+    @cached_property
+    def _offsets(self) -> dict[int, list[int]]:
+        """The offsets of the pages after the first, by kernel."""
+        offsets: dict[int, list[int]] = defaultdict(list)
+        for file in self.directory.glob("submissions/*.*.json"):
+            if name := re.fullmatch(r"([0-9]+)\.([0-9]+)\.json", file.name):
+                offsets[int(name[1])].append(int(name[2]))
+        return offsets
 
     def kernel_listing(self) -> Iterator[Page]:
         """See SavedSource."""
@@ -130,9 +141,7 @@ class DirectorySource(SavedSource):
         yield self._page(f"/kernels/{kernel_id}", Path(f"kernels/{kernel_id}.json"))
         first = f"/submissions?kernel_id={kernel_id}"
         yield self._page(first, Path(f"submissions/{kernel_id}.json"))
-        files = self.directory.glob(f"submissions/{kernel_id}.*.json")
-        names = [re.fullmatch(r"[0-9]+\.([0-9]+)\.json", file.name) for file in files]
-        for offset in sorted((name[1] for name in names if name), key=int):
+        for offset in sorted(self._offsets.get(kernel_id, ())):
             yield self._page(f"{first}&offset={offset}", Path(f"submissions/{kernel_id}.{offset}.json"))
 
     def _page(self, locator: str, file: Path) -> Page:
@@ -143,7 +152,7 @@ class DirectorySource(SavedSource):
         except OSError as error:
             raise SourceError(f"{locator}: {path} can't be read ({error.strerror})") from error
         fetched_at = datetime.fromtimestamp(modified // 10**6, UTC).replace(microsecond=modified % 10**6)
-        return Page(locator, body, fetched_at, resolved_locator=path.resolve().as_uri())
+        return Page(locator, body, fetched_at, resolved_locator=path.as_uri())
 
 
 class RecordedSource(SavedSource):

@@ -5,17 +5,19 @@ from typing import Any
 
 import dagster as dg
 
-from assets.leaderboard.assets import kernel_pages, kernels, version_of_kernels
+from assets.leaderboard.assets import kernel_pages, kernels
 from assets.leaderboard.drift import confirmed
 from assets.leaderboard.inbox import READER_VERSION, InboxError, new_files, take_in
 from assets.leaderboard.kernel_pages import kernel_listing
 from assets.leaderboard.snapshots import SnapshotError
 from assets.manifests.case_runs import COLLECTED, MATCHER_VERSION, make_case_runs, page_states, stages_of
-from assets.manifests.kernel_manifests import CODE_VERSION, make_manifests
+from assets.manifests.kernel_manifests import CODE_VERSION, make_all_manifests
+from pipelines.partitions import made_partitions
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
 from pipelines.table_assets import PUBLISHING, collected_tables, table_result, table_spec
 from warehouse.parquet import collect, write_table
+from warehouse.parts import PartError, locked_parts
 from warehouse.tables import DRIFT, PAGES
 
 GROUP = "manifests"
@@ -29,29 +31,27 @@ GROUP = "manifests"
     code_version=CODE_VERSION,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )
-def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
+def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> Iterator[Any]:
     """A kernel's pages, read and normalised: records, and manifests named by their digests.
 
     The operation, its workloads, and a run for each submission that qualifies. What can't be read, or makes
     no manifest, is quarantined with its reason. A kernel whose pages did not change is left as it is.
     """
     home = pipeline.home()
-    ids = {row["kernel_key"]: row["kernel_id"] for row in kernel_listing(home)}
-    changed, versions = 0, []
-    for key in progress(context.partition_keys, "normalising"):
-        if not home.part(key, "pages").exists():
-            continue
+    listed = {row["kernel_key"]: row for row in kernel_listing(home)}
+    keys = [key for key in context.partition_keys if home.part(key, "pages").exists()]
+    making = make_all_manifests(home, [listed[key] for key in keys])
+    changed, versions = 0, {}
+    for key in progress(keys, "normalising"):
         try:
-            made = make_manifests(home, key, ids[key])
-        except SnapshotError as problem:
+            made = next(making)
+        except (SnapshotError, PartError) as problem:
             raise dg.Failure(f"kernel {key}: {problem}") from problem
         changed += made.changed
-        versions.append(f"{key} {made.version}")
+        versions[key] = made.version
         if made.changed:
             context.add_asset_metadata(made.rows, partition_key=key)
-    return dg.MaterializeResult(
-        metadata={"kernels_changed": changed}, data_version=version_of_kernels(versions)
-    )
+    yield from made_partitions(context, versions, metadata={"kernels_changed": changed})
 
 
 @dg.asset(
@@ -99,6 +99,7 @@ tables = collected_tables("tables", GROUP, {table: stages_of(table) for table in
 def drift_table(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
     """Fields that came and went; each was seen last when a page that shows it came, or was confirmed."""
     home = pipeline.home()
-    rows = collect(home, DRIFT, stages_of(DRIFT))
-    rows = confirmed(rows, collect(home, PAGES, stages_of(PAGES)))
+    with locked_parts(home, all_of_them=True):
+        rows = collect(home, DRIFT, stages_of(DRIFT))
+        rows = confirmed(rows, collect(home, PAGES, stages_of(PAGES)))
     yield table_result(home, DRIFT, write_table(home, DRIFT, rows))

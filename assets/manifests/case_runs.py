@@ -38,6 +38,7 @@ from warehouse.tables import (
     RUNS,
     SAVED_PAGES,
     Table,
+    columns_version,
 )
 
 # Tables that only saved pages fill, and those of kernels to which they add rows.
@@ -95,8 +96,8 @@ def make_case_runs(home: Home) -> Made:
         return Made({}, "", False)
     kernels = _Kernels(home)
     names = {page.details["kernel"] for page in pages}
-    said = [f"matcher {MATCHER_VERSION}, {CODE_VERSION}", version_of(pages), kernels.version(names)]
-    version = ", ".join(said)
+    made_by = f"matcher {MATCHER_VERSION}, columns {columns_version(PAGE_TABLES)}, {CODE_VERSION}"
+    version = ", ".join([made_by, version_of(pages), kernels.version(names)])
     changed = part_version(home.case_runs) != version
     if changed:
         rows = case_rows(pages, kernels)

@@ -4,10 +4,17 @@ How pages are read belongs in `assets.leaderboard.records`, the rules of manifes
 history in `history` and `assets.leaderboard.drift`.
 """
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
+
+import pyarrow as pa
 
 from assets.leaderboard import drift
 from assets.leaderboard.pages import Pages
@@ -17,7 +24,7 @@ from assets.manifests import history
 from assets.manifests.normalise import NORMALISER_VERSION, normalise
 from warehouse.home import Home
 from warehouse.parquet import rows_of, table_of
-from warehouse.parts import Made, made, part_version, read_part, write_part
+from warehouse.parts import Made, locked_parts, part_version, read_tables, write_part
 from warehouse.tables import (
     DRIFT,
     ENVIRONMENTS,
@@ -32,9 +39,8 @@ from warehouse.tables import (
     SOURCE_WORKLOADS,
     SUBMISSION_HISTORY,
     WORKLOADS,
+    columns_version,
 )
-
-CODE_VERSION = f"parser {PARSER_VERSION}, normaliser {NORMALISER_VERSION}"
 
 SOURCE_TABLES = (
     SOURCE_KERNELS,
@@ -55,6 +61,11 @@ MANIFEST_TABLES = (
 )
 TABLES = (*SOURCE_TABLES, *MANIFEST_TABLES)
 
+# As many take longer to read in one process than it takes to start others.
+MANY_SUBMISSIONS = 20_000
+
+CODE_VERSION = f"parser {PARSER_VERSION}, normaliser {NORMALISER_VERSION}, columns {columns_version(TABLES)}"
+
 
 def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
     """Make a kernel's manifests of its current pages; nothing, where they were made of the same before.
@@ -66,19 +77,55 @@ def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
     path = home.part(key, "manifests")
     if not home.part(key, "pages").exists():
         raise FileNotFoundError(f"the pages of kernel {key} were never fetched")
-    version = f"{CODE_VERSION}, pages {part_version(home.part(key, 'pages'))}"
+    version = _version(home, key)
     if part_version(path) == version:
-        return made(path, changed=False)
+        return Made({}, version, changed=False)
     pages = Pages(home, key)
     if not pages.editions:
         # It was asked for, but what came can't be used.
         return Made({}, version, changed=False)
     followed = _editions_followed(path)
-    kept = {table.name: rows_of(read_part(path, table.name)) if followed else [] for table in TABLES}
-    rows = _followed(kernel_id, pages, followed, kept)
-    tables = {table.name: table_of(rows.get(table.name, []), table.schema) for table in TABLES}
-    write_part(path, tables, version)
-    return made(path, changed=True)
+    tables = {table.name: table.schema.empty_table() for table in TABLES}
+    if followed:
+        tables |= read_tables(path)
+    rows = _followed(kernel_id, pages, followed, tables)
+    tables |= {table.name: table_of(rows[table.name], table.schema) for table in TABLES if table.name in rows}
+    with locked_parts(home):
+        write_part(path, tables, version)
+    return Made({name: table.num_rows for name, table in tables.items()}, version, changed=True)
+
+
+def make_all_manifests(home: Home, kernels: Sequence[Row]) -> Iterator[Made]:
+    """`make_manifests` of all these kernels, rows of LISTED, in order; in two processes if they are large."""
+    to_read = sum(row["submission_count"] or 0 for row in kernels if not is_made(home, row["kernel_key"]))
+    keys, ids = [row["kernel_key"] for row in kernels], [row["kernel_id"] for row in kernels]
+    make = partial(make_manifests, home)
+    if to_read < MANY_SUBMISSIONS:
+        yield from map(make, keys, ids)
+        return
+    # Fresh processes, since this one has threads.
+    with ProcessPoolExecutor(2, get_context("spawn"), _end_with_parent) as processes:
+        yield from processes.map(make, keys, ids)
+
+
+def _end_with_parent() -> None:
+    # Also where the parent is killed, and can end nothing itself.
+    def watch() -> None:
+        parent = parent_process()
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def is_made(home: Home, key: str) -> bool:
+    """Whether a kernel's manifests are made of the pages that it has now."""
+    return part_version(home.part(key, "manifests")) == _version(home, key)
+
+
+def _version(home: Home, key: str) -> str:
+    return f"{CODE_VERSION}, pages {part_version(home.part(key, 'pages'))}"
 
 
 def _editions_followed(path: Path) -> int:
@@ -88,13 +135,13 @@ def _editions_followed(path: Path) -> int:
 
 
 def _followed(
-    kernel_id: int, pages: Pages, followed: int, kept: Mapping[str, list[Row]]
+    kernel_id: int, pages: Pages, followed: int, kept: Mapping[str, pa.Table]
 ) -> dict[str, list[Row]]:
-    """The rows of all tables: of the last edition that can be read, or else those `kept`.
+    """The rows of tables that are others now than those `kept`: of the last edition that can be read.
 
     History and drift go on from those kept. Of an edition that can't be read only the quarantine counts.
     """
-    versions, drifts = kept[SUBMISSION_HISTORY.name], kept[DRIFT.name]
+    versions, drifts = rows_of(kept[SUBMISSION_HISTORY.name]), rows_of(kept[DRIFT.name])
     read: dict[tuple[str, str], tuple[Page, Records]] = {}
 
     def reading(row: Row) -> tuple[Page, Records]:
@@ -104,7 +151,7 @@ def _followed(
             read[name] = page, read_page(kernel_id, page)
         return read[name]
 
-    tables = dict(kept)
+    tables: dict[str, list[Row]] = {}
     before = pages.editions[followed - 1] if followed else []
     last = {row["locator"]: row for row in before}
     editions = [(rows, merged(reading(row)[1] for row in rows)) for rows in pages.editions[followed:]]
@@ -123,7 +170,7 @@ def _followed(
             records = replace(records, submissions=history.changed(versions, records.submissions))
         made_of = normalise(records, edition)
         if records.kernel:
-            tables = made_of
+            tables = {table.name: made_of[table.name] for table in TABLES}
             versions = history.followed(versions, tables, edition, listed)
         else:
             tables = {**tables, QUARANTINE.name: made_of[QUARANTINE.name]}

@@ -109,6 +109,9 @@ def normalise(records: Records, pages: Iterable[Page]) -> dict[str, list[Row]]:
                 quarantine.add(f"submission {submission['submission_id']}", problem, submission)
                 outcome = QUARANTINED
         tables["source_submissions"].append({**submission, "outcome": outcome})
+    # What many runs have in common came with each of them.
+    for name in ("projects", "protocols", "environments"):
+        tables[name] = list({row["manifest"]: row for row in tables[name]}.values())
     return tables
 
 
@@ -225,6 +228,7 @@ class _Operation:
             "slug": self.slug,
             "family": self.family,
             "tags": kernel["tags"],
+            "kernel_id": kernel["kernel_id"],
             "source_kernel_id": kernel["kernel_id"],
             "manifest": self.manifest.json,
         }
@@ -323,6 +327,7 @@ def add_run(tables: dict[str, list[Row]], workload: RunWorkload, submission: Row
     row = {
         "run_digest": run.digest,
         "external_id": external_id,
+        "submission_id": submission["submission_id"],
         "operation_digest": workload.operation_digest,
         "workload_digest": workload.workload_digest,
         "implementation_digest": implementation["implementation_digest"],

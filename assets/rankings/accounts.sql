@@ -13,13 +13,13 @@ with listed_items as (
 read_submissions as (
     select
         kernel_id,
-        'submission ' || submission_id as item,
+        'submission ' || source_submissions.submission_id as item,
         case
             when outcome = 'run' and run_digest is not null then 'run'
             when outcome not in ('run', 'QUARANTINED') then 'no run'
         end as account
     from source_submissions
-    left join runs on runs.external_id = submission_id::varchar
+    left join runs on runs.external_id = source_submissions.submission_id::varchar
 ),
 -- One page that can't be read costs its kernel: all that is new there is set aside with it. What was read
 -- before stays, and whether the page still lists it is not known.

@@ -10,12 +10,14 @@ from assets.leaderboard.snapshots import digest_of
 from assets.rankings.attestations import ATTESTATIONS_DIRECTORY, read_attestations, resolve_attestations
 from assets.rankings.decisions import DECISIONS_FILE, read_decisions, resolve_decisions
 from assets.rankings.entries import EntryError
+from assets.rankings.lineage import origins
 from assets.rankings.policy import POLICY
 from assets.rankings.run_pages import COMPARED, check_run_pages
 from assets.rankings.tables import INPUTS, NAMED_RUNS, TABLES, opened, rank_tables
 from pipelines.progress import log
 from pipelines.resources import Pipeline
 from pipelines.table_assets import PUBLISHING, preview, table_result, table_spec
+from warehouse.files import written_aside
 from warehouse.parquet import write_table
 from warehouse.tables import ATTESTATIONS, DECISIONS, RUN_PAGE_CHECKS, Table
 
@@ -26,7 +28,7 @@ def _entries_spec(table: Table) -> dg.AssetSpec:
     # The files are versioned as code is: once one changes, all that follows from it is out of date.
     files = [DECISIONS_FILE, *sorted(ATTESTATIONS_DIRECTORY.glob("*.yaml"))]
     version = digest_of(b"".join(path.read_bytes() for path in files))
-    spec = table_spec(table, [named.name for named in NAMED_RUNS], GROUP)
+    spec = table_spec(table, [named.name for named in NAMED_RUNS], GROUP, origins(table))
     return spec.replace_attributes(code_version=version)
 
 
@@ -49,7 +51,9 @@ def decisions_and_attestations(pipeline: Pipeline) -> Iterator[dg.MaterializeRes
 
 @dg.multi_asset(
     specs=[
-        table_spec(table, [read.name for read in INPUTS], GROUP).replace_attributes(code_version=POLICY)
+        table_spec(table, [read.name for read in INPUTS], GROUP, origins(table)).replace_attributes(
+            code_version=POLICY
+        )
         for table in TABLES
     ],
     pool=PUBLISHING,
@@ -64,10 +68,20 @@ def ranking_tables(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
         raise dg.Failure(f"nothing was ranked: {problem}") from problem
     for table in TABLES:
         yield table_result(home, table, write_table(home, table, rows[table.name]))
+    if home.collected.exists():
+        with written_aside(home.ranked) as aside:
+            aside.write_text(home.collected.read_text())
 
 
 @dg.multi_asset(
-    specs=[table_spec(RUN_PAGE_CHECKS, ["kernel_cases", *(table.name for table in COMPARED)], GROUP)],
+    specs=[
+        table_spec(
+            RUN_PAGE_CHECKS,
+            ["kernel_cases", *(table.name for table in COMPARED)],
+            GROUP,
+            origins(RUN_PAGE_CHECKS),
+        )
+    ],
     check_specs=[
         dg.AssetCheckSpec(
             "run_pages_agree",

@@ -24,7 +24,7 @@ measured as (
         baseline_geomean_ms * (1 - half_digits.latency_ms / least_baseline_ms)
             as least_baseline_geomean_ms
     from runs
-    join source_submissions on external_id = submission_id::varchar
+    join source_submissions on external_id = source_submissions.submission_id::varchar
     join kernel_bounds using (kernel_id)
     cross join half_digits
 ),

@@ -24,6 +24,7 @@ from assets.leaderboard.snapshots import SnapshotError, Snapshots
 from assets.manifests.identity import NotCanonical, key_of
 from assets.manifests.normalise import METRIC_KEY
 from assets.rankings.tables import opened
+from warehouse.dossier import facts
 from warehouse.home import Home
 from warehouse.parquet import table_of
 from warehouse.tables import (
@@ -59,9 +60,11 @@ COMPARED = (
 _OURS = """
 select
     runs.*,
-    operations.name as kernel_name,
+    operations.name as kernel,
     workloads.kind as workload_kind,
     workloads.case_count,
+    workloads.external_id as case_id,
+    workloads.axes as case_axes,
     workloads.manifest as workload_manifest,
     projects.name as project,
     implementations.revision,
@@ -94,7 +97,6 @@ semi join rankings using (comparison_key, run_digest)
 where comparison_key = $1 and primary_value < $2 and observed_at < $3
 """
 
-_SOURCES = {"sol-execbench": "NVIDIA SOL-ExecBench"}
 _NS = {"ns": 1, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 Verdict = Literal["agrees", "differs", "explained"]
@@ -229,45 +231,17 @@ def _digests(page: RunPage, recomputed: Mapping[str, str], ours: Row) -> Iterato
 
 def _shown(page: RunPage, ours: Row) -> Iterator[Check]:
     """What the page shows in its own words."""
-    workload = orjson.loads(ours["workload_manifest"])["spec"]
-    protocol = orjson.loads(ours["protocol_manifest"])["spec"]
-    hardware = orjson.loads(ours["environment_manifest"])["spec"]["hardware"]
-    run = orjson.loads(ours["manifest"])["spec"]
-    statistic = ours["primary_statistic"]
-    is_suite = ours["workload_kind"] == "suite"
-    texts = {
-        "implementation": ours["project"],
-        "project": ours["project"],
-        "revision": ours["revision"],
-        "workload": f"suite of {ours['case_count']} cases · {statistic} {ours['primary_metric']}"
-        if is_suite
-        else None,
-        "source": _SOURCES.get(run["sourceNative"]["source"], run["sourceNative"]["source"]),
-        "external id": f"submission/{ours['external_id']}",
-        "status": ours["status"],
-        "comparator": workload["correctness"]["comparator"],
-        "correctness description": workload["correctness"].get("description"),
-        "stack": f"{protocol['harness']['name']} {protocol['harness']['version']}",
-        "timer": protocol["measurement"]["timer"],
-        "statistic": protocol["measurement"]["primaryStatistic"],
-        "correctness reference": protocol["correctness"]["reference"],
-        "comparability family": protocol["comparability"]["family"],
-        "GPU": f"{hardware['product']} ({hardware['architecture']})",
-        "profile": ours["profile"],
-        "observed": _day(ours["observed_at"]),
-        "cases": f"{ours['fast_1_count']}/{ours['fast_1_total']}",
-    }
     for field in ("latency", "measured latency"):
         if field in page.facts:
             yield _latency(field, page.facts[field], ours["primary_value"])
     for field, exact in (("score", ours["sol_score"]), ("speedup", ours["avg_speedup"])):
         if field in page.facts:
             yield _rounded(field, page.facts[field], exact)
-    for field, text in texts.items():
-        if field in page.facts and not (field == "workload" and text is None):
+    for field, text in facts(ours).items():
+        if field in page.facts:
             yield _equal(field, page.facts[field], text)
     if "operation" in page.facts:
-        yield _operation(page.facts["operation"], ours["kernel_name"])
+        yield _operation(page.facts["operation"], ours["kernel"])
 
 
 def _manifests(page: RunPage, ours: Row) -> Iterator[Check]:
@@ -362,11 +336,6 @@ def _operation(shown: str, kernel_name: str) -> Check:
     own = re.sub(r"^\d+_", "", kernel_name)
     same = re.sub(r"[\W_]", "", shown).lower() == re.sub(r"[\W_]", "", own).lower()
     return Check("operation", shown, kernel_name, "agrees" if same else "differs")
-
-
-def _day(moment: datetime | None) -> str | None:
-    """The day of a time in UTC, as 2026-08-24."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%d") if moment else None
 
 
 def _date(day: str | None) -> date | None:

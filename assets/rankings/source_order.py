@@ -20,7 +20,7 @@ _OURS = """
 select username, source_rank, count(*) over (partition by source_rank) as sharing, runs.sol_score
 from rankings
 join runs using (comparison_key, run_digest)
-join source_submissions on external_id = submission_id::varchar
+join source_submissions on external_id = source_submissions.submission_id::varchar
 where source_rank is not null
 and kernel_id = $1
 and gpu_type = $2

@@ -4,7 +4,7 @@ How runs are judged and ranked belongs in `rank` and the SQL beside it, what peo
 and `attestations`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import duckdb
@@ -13,7 +13,7 @@ import pyarrow as pa
 from assets.rankings.decisions import check_judgements
 from assets.rankings.rank import judge, rank
 from warehouse.home import Home
-from warehouse.parquet import read_table
+from warehouse.parquet import add_view, read_table
 from warehouse.tables import (
     ATTESTATIONS,
     COMPARISON_GROUPS,
@@ -64,7 +64,8 @@ def rank_tables(home: Home) -> dict[str, pa.Table]:
 
     Raises EntryError where a decision accepts or rejects a run that has no flag.
     """
-    with opened(home, INPUTS) as connection:
+    # Attestations are handed to `rank`, which gives them their name.
+    with opened(home, [table for table in INPUTS if table != ATTESTATIONS]) as connection:
         judge(connection)
         check_judgements(connection)
         review = connection.table("review").to_arrow_table()
@@ -75,11 +76,11 @@ def rank_tables(home: Home) -> dict[str, pa.Table]:
 
 
 @contextmanager
-def opened(home: Home, tables: tuple[Table, ...]) -> Iterator[duckdb.DuckDBPyConnection]:
+def opened(home: Home, tables: Iterable[Table]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection in which these tables of a home stand under their names."""
     with duckdb.connect() as connection:
         # Nobody watches, and a bar across Dagster's log helps nobody.
         connection.execute("set enable_progress_bar = false")
         for table in tables:
-            connection.register(table.name, read_table(home, table))
+            add_view(connection, home, table)
         yield connection

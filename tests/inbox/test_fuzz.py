@@ -23,7 +23,7 @@ from assets.leaderboard.saved_text import SavedText, read_saved_text
 from assets.leaderboard.submission_page import SubmissionPage, is_submission_page, read_submission_page
 from assets.rankings.run_pages import COMPARED, verify
 from assets.rankings.tables import opened
-from pipelines.saved_pages import printable
+from pipelines.terminal import printable
 from tests.inbox.pages import SEEDS, WRITTEN, flux, page, prepared, seed_html, seed_text, tables
 from warehouse.home import Home
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from assets.leaderboard.kernel_pages import fetch_kernel
+from assets.leaderboard.kernel_pages import fetch_kernel, fetch_kernel_listing
 from assets.leaderboard.snapshots import SnapshotError, Snapshots
 from assets.leaderboard.sources import DirectorySource
-from assets.manifests.kernel_manifests import make_manifests
+from assets.manifests import kernel_manifests
+from assets.manifests.kernel_manifests import make_all_manifests, make_manifests
 from tests.examples import Kernel, save
 from warehouse.home import Home
 from warehouse.parquet import rows_of
@@ -25,7 +26,7 @@ def test_what_pages_say_is_made_once(gemm: Kernel, home: Home, tmp_path: Path) -
     second = make_manifests(home, "gemm", gemm.id)
     assert (first.changed, second.changed) == (True, False)
     assert (first.rows["runs"], first.rows["workloads"]) == (3, 26)
-    assert second == type(second)(first.rows, first.version, changed=False)
+    assert second == type(second)({}, first.version, changed=False)
     assert home.part("gemm", "manifests").read_bytes() == part
 
 
@@ -75,3 +76,20 @@ def test_every_row_leads_to_bytes_that_are_kept(gemm: Kernel, home: Home, tmp_pa
         assert made.rows[table]
         rows = rows_of(read_part(home.part("gemm", "manifests"), table))
         assert {row["page_digest"] for row in rows} <= kept
+
+
+def test_two_processes_make_what_one_makes(
+    rmsnorm: Kernel, gemm: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {}
+    source = DirectorySource(save(tmp_path / "saved", rmsnorm, gemm))
+    for name, many in (("one", 10**9), ("two", 0)):
+        monkeypatch.setattr(kernel_manifests, "MANY_SUBMISSIONS", many)
+        home = Home(tmp_path / name)
+        kernels = fetch_kernel_listing(source, home)
+        for row in kernels:
+            fetch_kernel(source, home, row["kernel_key"], row["kernel_id"])
+        states = list(make_all_manifests(home, kernels))
+        assert [state.changed for state in states] == [True, True]
+        made[name] = [path.read_bytes() for path in home.parts("manifests")]
+    assert made["one"] == made["two"]

@@ -10,13 +10,13 @@ import pytest
 
 from tests.rankings.boards import AUGUST, Row, add_views, judged, published, queried, tabled
 from warehouse.home import Home
-from warehouse.tables import ENVIRONMENTS, OPERATIONS, PROJECTS, PROTOCOLS
+from warehouse.tables import ENVIRONMENTS, OPERATIONS, PROJECTS, PROTOCOLS, Table
 
 # Two kernels, of two families, with 1 ms as bound and 9 ms as baseline, and two stacks.
-NAMES = {
+NAMES: dict[Table, list[Row]] = {
     OPERATIONS: [
-        {"operation_digest": "gemm", "name": "004_gemm", "family": "gemm"},
-        {"operation_digest": "norm", "name": "021_norm", "family": "normalization"},
+        {"operation_digest": "gemm", "name": "004_gemm", "family": "gemm", "kernel_id": 1},
+        {"operation_digest": "norm", "name": "021_norm", "family": "normalization", "kernel_id": 2},
     ],
     PROTOCOLS: [{"protocol_digest": f"p{version}", "version": version} for version in ("v1.0", "v1.1")],
     ENVIRONMENTS: [{"environment_digest": "e", "product": "NVIDIA B200"}],
