@@ -5,9 +5,10 @@ blocking ones keep a wrong warehouse from being published: the one published las
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 import dagster as dg
 import duckdb
@@ -20,16 +21,20 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 
 from assets.leaderboard.assets import kernels
 from assets.leaderboard.snapshots import digest_of
+from assets.manifests.case_runs import COLLECTED
 from assets.manifests.identity import canonical_json
+from assets.manifests.kernel_manifests import is_made
 from assets.rankings.accounting import unaccounted
 from assets.rankings.policy import Candidate, places
+from assets.rankings.tables import TABLES as RANKING_TABLES
+from pipelines.damage import damage_to
 from pipelines.resources import Pipeline
 from pipelines.table_assets import preview
 from warehouse.build import quoted
 from warehouse.home import Home
-from warehouse.parquet import read_table
-from warehouse.parts import read_part
-from warehouse.tables import PAGES, QUARANTINE, SAVED_PAGES, TABLES
+from warehouse.parquet import add_view
+from warehouse.parts import parts_version, read_part
+from warehouse.tables import PAGES, QUARANTINE, SAVED_PAGES, TABLES, Table
 
 
 @dataclass(frozen=True)
@@ -62,13 +67,15 @@ class Check:
         )
 
 
-def opened_tables(home: Home) -> duckdb.DuckDBPyConnection:
-    """A connection in which every table stands under its name, and those published last in `published`."""
+def opened_tables(home: Home, tables: Iterable[Table] = TABLES.values()) -> duckdb.DuckDBPyConnection:
+    """A connection in which these tables stand under their names, and those published last in `published`."""
     connection = duckdb.connect()
-    for table in TABLES.values():
-        connection.register(table.name, read_table(home, table))
+    for table in tables:
+        add_view(connection, home, table)
     if home.warehouse.exists():
-        connection.execute(f"attach {quoted(str(home.warehouse))} as published (read_only)")
+        # A damaged one is nothing to compare with; it is about to be built anew.
+        with suppress(duckdb.Error):
+            connection.execute(f"attach {quoted(str(home.warehouse))} as published (read_only)")
     return connection
 
 
@@ -107,7 +114,17 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The manifests whose digest is not that of their apiVersion, kind and spec."""
     wrong = []
     for table, column in DIGESTS.items():
-        for digest, text in tables.sql(f"select {column}, manifest::varchar from {table}").fetchall():
+        # As DuckDB writes JSON it is nearly always canonical; else what it hashes has another digest.
+        doubtful = f"""
+            select {column}, manifest
+            from (
+                select *, json_extract(manifest, ['$.apiVersion', '$.kind', '$.spec']) as parts from {table}
+            )
+            where {column} is distinct from 'sha256:' || sha256(
+                format('{{{{"apiVersion":{{}},"kind":{{}},"spec":{{}}}}}}', parts[1], parts[2], parts[3])
+            )
+        """
+        for digest, text in tables.sql(doubtful).fetchall():
             manifest = orjson.loads(text)
             del manifest["metadata"]
             if digest_of(canonical_json(manifest)) != digest:
@@ -118,58 +135,83 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
 def lost_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The submissions that the published warehouse has and these tables have not, nor their history."""
     published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
-    return tables.sql(
-        "select submission_id, kernel_id, username from published.source_submissions "
-        "anti join source_submissions using (submission_id) "
-        "anti join submission_history using (submission_id)"
-        if published
-        else "select 0 as submission_id where false"
-    ).to_arrow_table()
+    if published:
+        with suppress(duckdb.IOException):  # It is damaged.
+            return tables.sql(
+                "select submission_id, kernel_id, username from published.source_submissions "
+                "anti join source_submissions using (submission_id) "
+                "anti join submission_history using (submission_id)"
+            ).to_arrow_table()
+    return pa.table({"submission_id": pa.array([], pa.int64())})
 
 
 def other_ranks(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The places that the policy in Python does not give as the rankings have them, either way round."""
-    candidates = tables.sql("""
+    tables.execute("""
         with reviews as (
             select run_digest, list(reason) as reasons from review where until is null group by all
+        ),
+        candidates as (
+            select
+                comparison_key, profile, run_digest, primary_value, evidence.evidence_level, observed_at,
+                status, reasons
+            from runs
+            join comparison_groups using (comparison_key)
+            left join evidence using (run_digest)
+            left join reviews using (run_digest)
         )
-        select
-            comparison_key, profile, run_digest, primary_value, evidence.evidence_level, observed_at,
-            status, reasons
-        from runs
-        join comparison_groups using (comparison_key)
-        left join evidence using (run_digest)
-        left join reviews using (run_digest)
+        select candidates.*, rankings.* from candidates full join (
+            select comparison_key, run_digest, rank, tied, display_order from rankings
+        ) as rankings using (comparison_key, run_digest)
         order by comparison_key, run_digest
-    """).fetchall()
-    ranked = {
-        (key, run): place
-        for key, run, *place in tables.sql(
-            "select comparison_key, run_digest, rank, tied, display_order from rankings"
-        ).fetchall()
-    }
-    expected = {}
-    for (key, profile), group in groupby(candidates, key=lambda row: (row[0], row[1])):
-        runs = [
-            Candidate(
-                run_digest=run,
-                primary_value=value,
-                evidence_level=evidence,
-                observed_at=observed_at,
-                status=status,
-                review=frozenset(reasons or ()),
-            )
-            for _, _, run, value, evidence, observed_at, status, reasons in group
+    """)
+    wrong = []
+    rows = chain.from_iterable(iter(lambda: tables.fetchmany(10_000), []))
+    for key, group in groupby(rows, key=lambda row: row[0] or row[8]):
+        ranked, candidates, profile = {}, [], None
+        for row in group:
+            _, of_group, run, value, evidence, observed_at, status, reasons, _, ranked_run, *place = row
+            if ranked_run:
+                ranked[ranked_run] = place
+            if run:
+                profile = of_group
+                candidates.append(
+                    Candidate(
+                        run_digest=run,
+                        primary_value=value,
+                        evidence_level=evidence,
+                        observed_at=observed_at,
+                        status=status,
+                        review=frozenset(reasons or ()),
+                    )
+                )
+        expected = {
+            run: [place.rank, place.tied, place.display_order]
+            for run, place in (places(candidates, profile) if profile else {}).items()
+        }
+        wrong += [
+            {
+                "comparison_key": key,
+                "run_digest": run,
+                "is": str(ranked.get(run)),
+                "should_be": str(expected.get(run)),
+            }
+            for run in sorted(ranked.keys() | expected)
+            if ranked.get(run) != expected.get(run)
         ]
-        for run, place in places(runs, profile).items():
-            expected[key, run] = [place.rank, place.tied, place.display_order]
-    wrong = [
-        {"comparison_key": key, "run_digest": run, "is": str(ranked.get((key, run))), "should_be": str(place)}
-        for (key, run), place in sorted((ranked | expected).items())
-        if ranked.get((key, run)) != expected.get((key, run))
-    ]
     fields = ("comparison_key", "run_digest", "is", "should_be")
     return pa.Table.from_pylist(wrong, pa.schema([(name, pa.string()) for name in fields]))
+
+
+def unaccounted_submissions(home: Home) -> pa.Table:
+    """The submissions that are neither run nor no run nor in quarantine."""
+    rows = unaccounted(home)
+    # Other runs may fetch meanwhile. What came since the tables were collected, or is not normalised yet, is
+    # not in them; who collects it will look again.
+    if home.collected.exists() and home.collected.read_text() != parts_version(home):
+        return rows.slice(0, 0)
+    waiting = [key for key in pc.unique(rows["kernel_key"]).to_pylist() if not is_made(home, key)]
+    return rows.filter(pc.invert(pc.is_in(rows["kernel_key"], pa.array(waiting, pa.string()))))
 
 
 MANIFEST_CHECKS = [
@@ -193,7 +235,7 @@ MANIFEST_CHECKS = [
             f"select '{table.name}' as 'table', page_digest, count(*) as 'rows' "
             f"from {table.name} anti join pages using (page_digest) "
             "anti join saved_pages using (page_digest) group by all"
-            for table in TABLES.values()
+            for table in COLLECTED
             if table not in (PAGES, SAVED_PAGES) and "page_digest" in table.schema.names
         ),
     ),
@@ -213,7 +255,7 @@ MANIFEST_CHECKS = [
         "source_submissions",
         "all_accounted_for",
         "Every submission that a kernel's pages list is a run, no run for a reason, or in quarantine.",
-        lambda _, home: unaccounted(home),
+        lambda _, home: unaccounted_submissions(home),
     ),
     Check(
         "source_submissions",
@@ -315,7 +357,8 @@ RANKING_CHECKS = [
 def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before runs are ranked."""
     home = pipeline.home()
-    with opened_tables(home) as tables:
+    # No others: those are still of the run before, and can be damaged.
+    with opened_tables(home, COLLECTED) as tables:
         yield from [check.result(tables, home) for check in MANIFEST_CHECKS]
 
 
@@ -323,7 +366,7 @@ def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
 def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
     home = pipeline.home()
-    with opened_tables(home) as tables:
+    with opened_tables(home, (*COLLECTED, *RANKING_TABLES)) as tables:
         yield from [check.result(tables, home) for check in RANKING_CHECKS]
 
 
@@ -358,6 +401,51 @@ def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipelin
             )
         )
     return dg.AssetCheckResult(passed=unreadable == 0, metadata={"kernels": unreadable})
+
+
+@dg.multi_asset_check(
+    name="check_fetching",
+    specs=[
+        dg.AssetCheckSpec(
+            "kernels_are_fetched",
+            asset="kernel_pages",
+            description="Every kernel that the run asked for was to be had. Else the run fails, and does all "
+            "its other steps.",
+        )
+    ],
+)
+def check_fetching(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+    """Fail the run where a kernel was not to be had: only then does Dagster show its partition as failed."""
+    observations = context.instance.get_records_for_run(
+        context.run.run_id, of_type=dg.DagsterEventType.ASSET_OBSERVATION
+    ).records
+    problems = [
+        {"kernel": event.partition, "problem": event.metadata["happened"].value["problem"]}
+        for record in observations
+        if (event := record.asset_observation) and event.asset_key == dg.AssetKey("kernel_pages")
+    ]
+    rows = pa.Table.from_pylist(problems, pa.schema([("kernel", pa.string()), ("problem", pa.string())]))
+    yield dg.AssetCheckResult(passed=not problems, metadata={"broken": len(problems), "rows": preview(rows)})
+    if problems:
+        first = problems[0]
+        raise dg.Failure(f"{len(problems)} kernels were not fetched: {first['kernel']} ({first['problem']})")
+
+
+@dg.asset_check(asset="warehouse")
+def home_is_whole(pipeline: Pipeline) -> dg.AssetCheckResult:
+    """No file of the home is damaged: no page, no part, no table, nor the warehouse. Else, what mends it."""
+    home = pipeline.home()
+    damages = [
+        {
+            "file": str(damage.path.relative_to(home.directory)),
+            "problem": damage.problem,
+            "next_step": damage.next_step,
+        }
+        for damage in damage_to(home)
+    ]
+    fields = ("file", "problem", "next_step")
+    rows = pa.Table.from_pylist(damages, pa.schema([(name, pa.string()) for name in fields]))
+    return dg.AssetCheckResult(passed=not damages, metadata={"broken": len(damages), "rows": preview(rows)})
 
 
 def unreadable_items(home: Home, key: str) -> pa.Table:

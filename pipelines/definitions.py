@@ -6,19 +6,25 @@ import assets.leaderboard.assets
 import assets.manifests.assets
 import assets.rankings.assets
 import warehouse.assets
-from pipelines.checks import check_manifests, check_rankings, kernel_is_readable
-from pipelines.jobs import ingest, list_kernels, publish, saved_pages, tidy
+from pipelines.checks import (
+    check_fetching,
+    check_manifests,
+    check_rankings,
+    home_is_whole,
+    kernel_is_readable,
+)
+from pipelines.jobs import examine, ingest, list_kernels, publish, saved_pages, tidy
 from pipelines.resources import Pipeline
-from pipelines.schedules import nightly, tidying, weekly
+from pipelines.schedules import examining, nightly, tidying, weekly
 from pipelines.sensors import carry_on, failures, inbox, new_kernels
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(
         [assets.leaderboard.assets, assets.manifests.assets, assets.rankings.assets, warehouse.assets]
     ),
-    asset_checks=[kernel_is_readable, check_manifests, check_rankings],
-    jobs=[ingest, publish, saved_pages, list_kernels, tidy],
-    schedules=[nightly, weekly, tidying],
+    asset_checks=[check_fetching, kernel_is_readable, check_manifests, check_rankings, home_is_whole],
+    jobs=[ingest, publish, saved_pages, list_kernels, examine, tidy],
+    schedules=[nightly, weekly, tidying, examining],
     sensors=[carry_on, inbox, new_kernels, failures],
     resources={"pipeline": Pipeline()},
     # One process a run: its steps are short, and all the work of a run is shared in caches.

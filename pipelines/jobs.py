@@ -7,23 +7,28 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from pipelines.resources import Pipeline
+from pipelines.settings import Settings
+from warehouse.files import sweep
+
+# Reads every file that is kept, which costs as much as all that ever came: so not with what is new.
+_EXAMINATION = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("warehouse"), "home_is_whole"))
+_ALL = dg.AssetSelection.all() - _EXAMINATION
 
 ingest = dg.define_asset_job(
     "ingest",
-    selection=dg.AssetSelection.all(),
+    selection=_ALL,
     description="The whole way: fetch, read, normalise, rank, publish; for a range of kernels.",
 )
 
 publish = dg.define_asset_job(
     "publish",
-    selection=dg.AssetSelection.all() - dg.AssetSelection.assets("kernel_listing", "kernel_pages"),
+    selection=_ALL - dg.AssetSelection.assets("kernel_listing", "kernel_pages"),
     description="All but fetching: what the stored pages say, ranked and published; for a range of kernels.",
 )
 
 saved_pages = dg.define_asset_job(
     "saved_pages",
-    selection=dg.AssetSelection.all()
-    - dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests"),
+    selection=_ALL - dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests"),
     description="What follows from saved pages: taken in, tables, ranks and the warehouse made anew.",
 )
 
@@ -31,6 +36,12 @@ list_kernels = dg.define_asset_job(
     "list_kernels",
     selection=dg.AssetSelection.assets("kernel_listing"),
     description="Fetch the listing of kernels alone: new ones become partitions.",
+)
+
+examine = dg.define_asset_job(
+    "examine",
+    selection=_EXAMINATION,
+    description="Look for damage to any file of the home, as `kernelindex doctor` does.",
 )
 
 UNDER_WAY = [
@@ -56,19 +67,38 @@ def under_way(instance: dg.DagsterInstance, job_name: str | None = "ingest") -> 
     return runs[0].run_id if runs else None
 
 
-@dg.op
-def delete_old_runs(context: dg.OpExecutionContext, pipeline: Pipeline) -> None:
-    """Delete the runs that ended more than `keep_runs_days` ago, with their events and their output.
+def why_it_failed(event: dg.DagsterEvent) -> str:
+    """Why a step failed, in the words of what failed there."""
+    data = event.step_failure_data
+    if data.user_failure_data and data.user_failure_data.description:
+        return str(data.user_failure_data.description)
+    error = data.error and (data.error.cause or data.error)
+    return error.message.strip() if error else ""
+
+
+def delete_runs(settings: Settings, instance: dg.DagsterInstance) -> int:
+    """Delete the runs that ended more than `keep_runs_days` ago, with their events and output; say how many.
 
     What they made stays. A kernel that no later run covered shows as missing in the UI from then on.
     """
-    settings = pipeline.settings()
+    dagster = settings.kept().dagster
     before = datetime.now(UTC) - timedelta(days=settings.keep_runs_days)
-    old = context.instance.get_runs(dg.RunsFilter(statuses=_ENDED, updated_before=before))
+    old = instance.get_runs(dg.RunsFilter(statuses=_ENDED, updated_before=before))
     for run in old:
-        context.instance.delete_run(run.run_id)
-        shutil.rmtree(settings.kept().dagster / "storage" / run.run_id, ignore_errors=True)
-    context.log.info("deleted %d runs that ended before %s", len(old), before.isoformat())
+        instance.delete_run(run.run_id)
+        shutil.rmtree(dagster / "storage" / run.run_id, ignore_errors=True)
+        # Dagster empties a run's file of events, and leaves it as large as it was.
+        for file in dagster.glob(f"history/runs/{run.run_id}.db*"):
+            file.unlink()
+    return len(old)
+
+
+@dg.op
+def delete_old_runs(context: dg.OpExecutionContext, pipeline: Pipeline) -> None:
+    """Delete old runs, and what processes that were killed have left half written."""
+    settings = pipeline.settings()
+    context.log.info("deleted %d runs", delete_runs(settings, context.instance))
+    context.log.info("swept away %d files", len(sweep(settings.kept().directory)))
 
 
 @dg.job(description="Delete old runs, so that Dagster's home does not grow without bound.")

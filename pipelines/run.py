@@ -7,11 +7,14 @@ import dagster as dg
 from dagster import DagsterInstance
 
 from assets.leaderboard.assets import kernels, tally_of
-from assets.leaderboard.kernel_pages import fetch_kernel_listing
+from assets.leaderboard.kernel_pages import fetch_kernel_listing, kernel_listing
 from assets.leaderboard.pages import Tally
+from pipelines import jobs
+from pipelines.checks import check_fetching
 from pipelines.definitions import defs
+from pipelines.disk import FULL, says_full
 from pipelines.instance import BY_COMMAND, only_command
-from pipelines.jobs import range_tags
+from pipelines.jobs import delete_runs, range_tags
 from pipelines.resources import Pipeline
 from pipelines.settings import Settings
 
@@ -46,24 +49,46 @@ def run_ingest(settings: Settings, instance: DagsterInstance) -> Outcome:
     read, Busy while another command ingests into the home, Failed where the run failed.
     """
     with only_command(settings.kept(), instance):
+        # Where nothing but commands runs, nobody else would.
+        delete_runs(settings, instance)
         return _run(settings, instance)
 
 
-def run_saved_pages(settings: Settings, instance: DagsterInstance) -> str:
-    """Run what follows from saved pages, up to the warehouse; return the run's id.
+def run_saved_pages(settings: Settings, instance: DagsterInstance) -> None:
+    """Run what follows from saved pages, up to the warehouse.
 
     Raises Busy while another command ingests into the home, Failed where the run failed.
     """
     with only_command(settings.kept(), instance):
-        result = defs.resolve_job_def("saved_pages").execute_in_process(
-            instance=instance,
-            tags=BY_COMMAND,
-            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-            raise_on_error=False,
-        )
+        _run_job("saved_pages", instance, {})
+
+
+def run_rebuild(settings: Settings, instance: DagsterInstance) -> list[str]:
+    """Make anew, of the pages that are kept, all that is missing, damaged or of another version.
+
+    Return the tables that changed. Raises Busy while another command ingests into the home, PartError where
+    the listing of kernels is damaged, Failed where no pages are kept, or where the run failed.
+    """
+    home = settings.kept()
+    with only_command(home, instance):
+        keys = [row["kernel_key"] for row in kernel_listing(home)]
+        if not keys:
+            raise Failed(f"{home.directory} keeps no pages yet: run `kernelindex ingest`")
+        instance.add_dynamic_partitions(kernels.name or "", keys)
+        keys = list(instance.get_dynamic_partitions(kernels.name or ""))
+        return _changed_tables(_run_job("publish", instance, range_tags(keys)))
+
+
+def _run_job(name: str, instance: DagsterInstance, tags: dict[str, str]) -> dg.ExecuteInProcessResult:
+    result = defs.resolve_job_def(name).execute_in_process(
+        instance=instance,
+        tags={**tags, **BY_COMMAND},
+        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+        raise_on_error=False,
+    )
     if not result.success:
         raise Failed(why_it_failed(result))
-    return str(result.run_id)
+    return result
 
 
 def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
@@ -84,7 +109,9 @@ def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
         },
         raise_on_error=False,
     )
-    if not result.success:
+    failed_steps = {event.step_key for event in result.all_events if event.is_step_failure}
+    # A run that could not fetch some kernels has done all the rest, and its outcome names them.
+    if not result.success and failed_steps != {check_fetching.node_def.name}:
         raise Failed(why_it_failed(result))
     return _outcome(result, source.tally)
 
@@ -99,11 +126,9 @@ def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
     """Which step failed and why, in words."""
     for event in result.all_events:
         if event.is_step_failure:
-            data = event.step_failure_data
-            reason = data.user_failure_data.description if data.user_failure_data else None
-            if not reason and data.error:
-                error = data.error.cause or data.error
-                reason = error.message.strip()
+            reason = jobs.why_it_failed(event)
+            if says_full(reason):
+                return f"step {event.step_key} failed: {FULL} ({reason})"
             return (
                 f"step {event.step_key} of run {result.run_id} failed: {reason}; `kernelindex ui` shows more"
             )
@@ -111,17 +136,10 @@ def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
 
 
 def _outcome(result: dg.ExecuteInProcessResult, asked: Tally) -> Outcome:
-    # Of a kernel's materialisations any says the same of the whole run; the last is as good as the first.
-    said: dict[str, dict[str, Any]] = {
-        materialization.asset_key.to_user_string(): {
-            name: value.value for name, value in materialization.metadata.items()
-        }
-        for event in result.get_asset_materialization_events()
-        for materialization in [event.step_materialization_data.materialization]
-    }
+    said = _said(result)
     return Outcome(
         run_id=result.run_id,
-        changed_tables=[name for name, metadata in said.items() if metadata.get("changed")],
+        changed_tables=_changed_tables(result),
         pages=said["kernel_pages"]["pages_fetched"],
         kernels=said["kernel_pages"]["kernels_fetched"],
         failed_kernels=said["kernel_pages"]["kernels_failed"],
@@ -129,3 +147,19 @@ def _outcome(result: dg.ExecuteInProcessResult, asked: Tally) -> Outcome:
         kernels_not_reached=said["kernel_pages"]["kernels_not_reached"],
         stopped=said["kernel_pages"]["stopped"],
     )
+
+
+def _changed_tables(result: dg.ExecuteInProcessResult) -> list[str]:
+    return [name for name, metadata in _said(result).items() if metadata.get("changed")]
+
+
+def _said(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
+    """What a run said of each asset that it made."""
+    # Of a kernel's materialisations any says the same of the whole run; the last is as good as the first.
+    return {
+        materialization.asset_key.to_user_string(): {
+            name: value.value for name, value in materialization.metadata.items()
+        }
+        for event in result.get_asset_materialization_events()
+        for materialization in [event.step_materialization_data.materialization]
+    }

@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.leaderboard.assets import kernels
-from pipelines.jobs import ingest, range_tags, tidy, under_way
+from pipelines.jobs import examine, ingest, range_tags, tidy, under_way
 from pipelines.settings import Settings
 
 SETTINGS = Settings()
@@ -33,6 +33,11 @@ def weekly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReas
 
 tidying = dg.ScheduleDefinition(
     name="tidying", job=tidy, cron_schedule="30 6 * * *", execution_timezone=SETTINGS.time_zone
+)
+
+
+examining = dg.ScheduleDefinition(
+    name="examining", job=examine, cron_schedule="0 7 * * 0", execution_timezone=SETTINGS.time_zone
 )
 
 

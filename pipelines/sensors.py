@@ -6,19 +6,19 @@ import httpx
 from assets.leaderboard.assets import kernel_pages, kernels
 from assets.leaderboard.inbox import new_files
 from assets.leaderboard.snapshots import digest_of
-from pipelines.jobs import ingest, publish, range_tags, saved_pages, under_way
+from pipelines.jobs import ingest, publish, range_tags, saved_pages, under_way, why_it_failed
 from pipelines.settings import Settings
 from warehouse.parts import parts_version
 
 
 @dg.sensor(job=ingest, minimum_interval_seconds=300)
 def new_kernels(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """Ingest the kernels that were listed but never fetched."""
+    """Ingest the kernels that were listed but never asked for. Those that failed wait for the next ingest."""
     keys = context.instance.get_dynamic_partitions(kernels.name or "")
-    fetched = context.instance.get_materialized_partitions(kernel_pages.key)
-    missing = [key for key in keys if key not in fetched]
+    status = context.instance.get_status_by_partition(kernel_pages.key, keys, kernels) or {}
+    missing = [key for key in keys if status.get(key) is None]
     if not missing:
-        return dg.SkipReason("all kernels that are listed were fetched")
+        return dg.SkipReason("all kernels that are listed were asked for")
     if run_id := under_way(context.instance):
         return dg.SkipReason(f"run {run_id} is still ingesting: never two at once")
     return dg.RunRequest(run_key=f"{len(missing)} to {missing[-1]}", tags=range_tags(missing))
@@ -66,7 +66,16 @@ def failures(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
     if not url:
         return dg.SkipReason("KERNELINDEX_WEBHOOK_URL is not set")
     run = context.dagster_run
-    said = {"run": run.run_id, "job": run.job_name, "problem": context.failure_event.message or "it failed"}
-    text = f"{run.job_name} {run.run_id} failed: {said['problem']}"
-    httpx.post(url, json={"text": text, **said}, timeout=10).raise_for_status()
+    steps = [f"{event.step_key}: {why_it_failed(event)}" for event in context.get_step_failure_events()]
+    problem = "; ".join(steps) or context.failure_event.message or "it failed"
+    said = {"run": run.run_id, "job": run.job_name, "problem": problem}
+    try:
+        text = f"{run.job_name} {run.run_id} failed: {problem}"
+        httpx.post(url, json={"text": text, **said}, timeout=10).raise_for_status()
+    except httpx.HTTPError as error:
+        # Not in httpx's words: they can hold the address, and with it the webhook's secret.
+        what = f"status {error.response.status_code}" if isinstance(error, httpx.HTTPStatusError) else ""
+        raise dg.Failure(
+            f"the webhook was not told that run {run.run_id} failed: {what or type(error).__name__}"
+        ) from None
     return None

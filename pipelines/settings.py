@@ -41,8 +41,10 @@ class Settings(BaseSettings):
     keep_runs_days: Annotated[int, Field(description="how long Dagster's runs are kept", ge=1)] = 90
 
     def kept(self) -> Home:
-        """The home directory, as an absolute path."""
-        return Home(self.home.absolute())
+        """The home directory, as an absolute path. Raises HomeError where a newer version wrote there."""
+        home = Home(self.home.absolute())
+        home.refuse_newer()
+        return home
 
     def opened_source(self) -> Source:
         """The source of pages. Raises SourceError where it can't be opened."""

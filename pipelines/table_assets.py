@@ -6,13 +6,14 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.leaderboard.snapshots import digest_of
+from assets.leaderboard.snapshots import file_digest
 from pipelines.progress import log
 from pipelines.resources import Pipeline
+from warehouse.build import built_from
 from warehouse.files import written_aside
 from warehouse.home import Home
-from warehouse.parquet import collect, read_table, write_table
-from warehouse.parts import parts_version
+from warehouse.parquet import first_rows, pieces, row_count, write_table
+from warehouse.parts import locked_parts, parts_version
 from warehouse.tables import Table
 
 # The pool of steps that write tables or the warehouse: one at a time, over all runs, so that of two that
@@ -40,51 +41,79 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
     ) -> Iterator[dg.MaterializeResult[Any]]:
         home = pipeline.home()
         log.info("collecting tables")
-        # Looked at before anything is collected: what changes meanwhile will be collected once more.
-        version = parts_version(home)
-        for table, stages in tables.items():
-            if dg.AssetKey(table.name) in context.selected_asset_keys:
-                yield table_result(home, table, write_table(home, table, collect(home, table, stages)))
-        if len(context.selected_asset_keys) == len(tables):
-            with written_aside(home.collected) as aside:
-                aside.write_text(version)
+        # Other runs may be fetching: what they bring meanwhile will be collected once more.
+        with locked_parts(home, all_of_them=True):
+            version = parts_version(home)
+            is_collected = home.collected.exists() and home.collected.read_text() == version
+            # Files that are those which were published are left as they are; any other can be damaged.
+            digests = built_from(home) if is_collected else {}
+            # Until all of them are there, those that there are need not fit together.
+            _note_collected(home, "not yet")
+            for table, stages in tables.items():
+                if dg.AssetKey(table.name) in context.selected_asset_keys:
+                    path = home.table(table.name)
+                    is_whole = path.exists() and f"sha256:{digests.get(table.name)}" == file_digest(path)
+                    changed = not is_whole and write_table(home, table, pieces(home, table, stages))
+                    yield table_result(home, table, changed)
+            if len(context.selected_asset_keys) == len(tables):
+                _note_collected(home, version)
 
     return collected
 
 
-def table_spec(table: Table, deps: Iterable[str], group: str) -> dg.AssetSpec:
-    """A table as an asset: what a row is, its columns, what it is made of."""
+def _note_collected(home: Home, version: str) -> None:
+    with written_aside(home.collected) as aside:
+        aside.write_text(version)
+
+
+def table_spec(
+    table: Table, deps: Iterable[str], group: str, origins: Mapping[str, Sequence[str]] | None = None
+) -> dg.AssetSpec:
+    """A table as an asset: what a row is, its columns, what it is made of.
+
+    `origins` are, for each column that is made from columns of other tables, those, as `table.column`.
+    """
+    origins = origins or {}
     columns = [
         dg.TableColumn(
             name=column.name,
             type=column.sql_type,
-            description=column.comment,
+            # Dagster's open UI does not show column lineage: so it stands here in words.
+            description=f"{column.comment}; from {', '.join(origins[column.name])}"
+            if column.name in origins
+            else column.comment,
             constraints=dg.TableColumnConstraints(nullable=not column.required),
         )
         for column in table.columns
     ]
+    lineage = {
+        column: [dg.TableColumnDep(*made_from.split(".")) for made_from in columns_before]
+        for column, columns_before in origins.items()
+    }
     return dg.AssetSpec(
         table.name,
         deps=list(deps),
         description=f"{table.grain[0].upper()}{table.grain[1:]}.\n\nKey: `{', '.join(table.key)}`.",
         group_name=group,
         kinds={"parquet", "duckdb"},
-        metadata={"dagster/column_schema": dg.TableSchema(columns=columns)},
+        metadata={
+            "dagster/column_schema": dg.TableSchema(columns=columns),
+            "dagster/column_lineage": dg.TableColumnLineage(lineage),
+        },
     )
 
 
 def table_result(home: Home, table: Table, changed: bool) -> dg.MaterializeResult[Any]:
     """What became of a table: its rows, whether they changed, a preview."""
-    rows = read_table(home, table)
     return dg.MaterializeResult(
         asset_key=table.name,
         metadata={
-            "dagster/row_count": rows.num_rows,
+            "dagster/row_count": row_count(home, table),
             "changed": changed,
             "file": dg.MetadataValue.path(home.table(table.name)),
-            "preview": preview(rows),
+            "preview": preview(first_rows(home, table, PREVIEW_ROWS)),
         },
-        data_version=dg.DataVersion(digest_of(home.table(table.name).read_bytes())),
+        data_version=dg.DataVersion(file_digest(home.table(table.name))),
     )
 
 

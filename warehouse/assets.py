@@ -1,5 +1,7 @@
 """The warehouse, as a Dagster asset."""
 
+from base64 import b64encode
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -8,6 +10,8 @@ from pipelines.progress import log
 from pipelines.resources import Pipeline
 from pipelines.table_assets import PUBLISHING
 from warehouse.build import BuildError, build_warehouse, warehouse_version
+from warehouse.home import Home
+from warehouse.pictures import overview
 from warehouse.tables import TABLES
 
 
@@ -17,15 +21,17 @@ from warehouse.tables import TABLES
     deps=list(TABLES),
     pool=PUBLISHING,
 )
-def warehouse(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
+def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     """`warehouse.duckdb`: all tables, with their comments, and the views for people.
 
     Built aside and moved into place: who has the old file open keeps it, and never waits.
     """
     home = pipeline.home()
     log.info("building the warehouse")
+    # Of runs at once another one may have collected newer tables since: it ranks them, and publishes both.
+    waits = home.ranked.exists() and home.warehouse.exists() and not home.is_ranked
     try:
-        changed = build_warehouse(home)
+        changed = not waits and build_warehouse(home)
     except BuildError as problem:
         raise dg.Failure(f"the warehouse was not published: {problem}") from problem
     version = warehouse_version(home) or ""
@@ -35,6 +41,19 @@ def warehouse(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
             "version": version,
             "file": dg.MetadataValue.path(home.warehouse),
             "size_bytes": home.warehouse.stat().st_size,
+            "overview": _overview(context, home, changed),
         },
         data_version=dg.DataVersion(version),
     )
+
+
+def _overview(context: dg.AssetExecutionContext, home: Home, changed: bool) -> dg.MetadataValue[Any]:
+    """A picture of what the warehouse holds: the last one, where that still holds."""
+    last = context.instance.get_latest_materialization_event(context.asset_key)
+    shown: Mapping[str, dg.MetadataValue[Any]] = (
+        last.asset_materialization.metadata if last and last.asset_materialization else {}
+    )
+    if not changed and "overview" in shown:
+        return shown["overview"]
+    picture = b64encode(overview(home.warehouse)).decode()
+    return dg.MetadataValue.md(f"![SOL scores by stack, and who leads](data:image/png;base64,{picture})")

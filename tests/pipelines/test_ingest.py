@@ -12,6 +12,8 @@ import duckdb
 import pytest
 
 from assets.leaderboard.recorded import recorded_directory
+from pipelines.instance import open_instance
+from warehouse.home import Home
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def test_the_first_run_needs_no_settings_and_ends_with_leaders_and_where_the_war
 
 def test_the_run_stands_in_the_dagster_instance_of_the_home(ingested: tuple[Path, Ended]) -> None:
     home, ended = ingested
-    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+    with open_instance(Home(home)) as instance:
         (run,) = instance.get_runs()
         assert run.run_id in ended.said
         assert run.status == dg.DagsterRunStatus.SUCCESS

@@ -231,12 +231,16 @@ def listed(
 
 
 def metadata(result: dg.ExecuteInProcessResult, asset: str, partition: str | None = None) -> dict[str, Any]:
-    events = [
-        event.step_materialization_data.materialization
-        for event in result.get_asset_materialization_events()
-        if event.asset_key == dg.AssetKey(asset)
+    """What a run says of an asset: of a partition that it made, or could not make."""
+    events: list[dg.AssetMaterialization | dg.AssetObservation] = [
+        *(event.materialization for event in result.get_asset_materialization_events()),
+        *(event.asset_observation_data.asset_observation for event in result.get_asset_observation_events()),
     ]
-    chosen = next(event for event in events if partition in (None, event.partition))
+    chosen = next(
+        event
+        for event in events
+        if event.asset_key == dg.AssetKey(asset) and partition in (None, event.partition)
+    )
     return {name: value.value for name, value in chosen.metadata.items()}
 
 
@@ -246,7 +250,6 @@ def test_a_run_shows_what_was_asked_for_and_what_came(
     server.misbehave("/kernels/213", status(503, "0"))
     server.misbehave("kernel_id=213", status(404))
     result = fetched(listed, server, home)
-    assert result.success
     shown = metadata(result, "kernel_pages")
     tally = tally_of(shown)
     assert tally == Tally(requests=49, retries=1, size_bytes=tally.size_bytes, new=47, failed=1)
@@ -272,7 +275,6 @@ def test_the_cap_on_requests_is_one_for_all_steps_of_a_run(
     listed: dg.DagsterInstance, server: LeaderboardServer, home: Home
 ) -> None:
     result = fetched(listed, server, home, max_requests=7)
-    assert result.success
     assert len(server.requests) == 7
     shown = metadata(result, "kernel_pages")
     assert "the run has made all its 7 requests" in shown["stopped"]

@@ -1,0 +1,79 @@
+"""Runs at once: each makes tables, ranks and a warehouse that fit together, whatever the others do meanwhile.
+
+That fifty real ones do is tried in `test_backfills`; here is what keeps them apart.
+"""
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+import dagster as dg
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.checks import unaccounted_submissions
+from pipelines.resources import Pipeline
+from tests.examples import GEMM, stamp
+from warehouse.assets import warehouse
+from warehouse.build import build_warehouse
+from warehouse.files import written_aside
+from warehouse.home import Home
+from warehouse.parts import locked_parts, parts_version
+
+
+@pytest.fixture
+def home(sample_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The sample's home, collected, ranked and published."""
+    shutil.copytree(sample_home.directory, tmp_path / "home")
+    home = Home(tmp_path / "home")
+    home.collected.write_text(parts_version(home))
+    home.ranked.write_text(parts_version(home))
+    build_warehouse(home)
+    monkeypatch.setenv("KERNELINDEX_HOME", str(home.directory))
+    return home
+
+
+def lose_a_submission(home: Home) -> None:
+    path = home.table("source_submissions")
+    pq.write_table(pq.read_table(path).slice(1), path)
+
+
+def test_what_is_being_written_does_not_count_until_it_is_in_place(home: Home) -> None:
+    before = parts_version(home)
+    with written_aside(home.part(GEMM, "pages")) as aside:
+        aside.write_bytes(home.part(GEMM, "pages").read_bytes())
+        assert parts_version(home) == before
+    assert parts_version(home) != before
+
+
+def test_parts_stay_as_they_are_while_tables_are_collected(home: Home) -> None:
+    lock = os.open(home.directory / "parts", os.O_RDONLY)
+    try:
+        with locked_parts(home, all_of_them=True), pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Who writes a part waits,
+        with locked_parts(home):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # but not for others who write.
+    finally:
+        os.close(lock)
+
+
+def test_tables_that_are_newer_than_the_ranks_are_not_published(home: Home) -> None:
+    published = stamp(home.warehouse)
+    lose_a_submission(home)
+    home.collected.write_text("another run's")
+
+    assert dg.materialize([warehouse], resources={"pipeline": Pipeline()}).success
+    assert stamp(home.warehouse) == published
+
+    home.ranked.write_text("another run's")
+    assert dg.materialize([warehouse], resources={"pipeline": Pipeline()}).success
+    assert stamp(home.warehouse) != published
+
+
+def test_a_submission_is_not_missed_where_its_page_came_after_the_tables(home: Home) -> None:
+    lose_a_submission(home)
+    assert unaccounted_submissions(home).num_rows == 1
+    with written_aside(home.part(GEMM, "pages")) as aside:
+        aside.write_bytes(home.part(GEMM, "pages").read_bytes())
+    assert unaccounted_submissions(home).num_rows == 0
