@@ -1,29 +1,59 @@
-"""The `kernelindex` command: what a person says, and what it answers. The work is done elsewhere."""
+"""The `kernelindex` command: what a person says, and what it answers. The work is done elsewhere.
 
-import logging
+Whoever looks something up, or lets the shell complete a word, should not wait for Dagster and Arrow, which
+take long to import: so each command imports what it needs.
+"""
+
 import os
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
-from rich.logging import RichHandler
+from rich.text import Text
 
-from assets.leaderboard.forecast import SUBMISSIONS, forecast
-from assets.leaderboard.records import Unreadable, in_words
-from assets.leaderboard.sources import SourceError
-from pipelines import consent
-from pipelines.instance import Busy, open_instance, prepare_instance
-from pipelines.progress import log, time_in_words
-from pipelines.settings import Settings
+import warehouse
+from pipelines.completion import names_of, runs
+from pipelines.disk import FULL, comes_of_full
+from pipelines.terminal import as_json as in_json
+from pipelines.terminal import printable_lines, screen
+from warehouse.home import HomeError
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+if TYPE_CHECKING:
+    import duckdb
+
+    from pipelines.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 console = Console()
 errors = Console(stderr=True)
 
+# The parts of `kernelindex --help`.
+FETCH, ASK, SHARE, OPERATE = "Fetch and publish", "Look things up", "Hand on", "Operate"
+
 Home = Annotated[Path | None, typer.Option(help="Where everything is kept.", show_default="data")]
+AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
+Run = Annotated[
+    str,
+    typer.Argument(help="A submission's id, or a run's digest or the start of it.", autocompletion=runs),
+]
+Format = Literal["table", "csv", "json", "markdown", "parquet"]
+
+
+def _name(what: str, help_: str) -> Any:
+    return typer.Option(help=help_, autocompletion=names_of(what), metavar="NAME", show_default=False)
+
+
+Kernel = Annotated[str | None, _name("kernel", "Of this kernel alone.")]
+Stack = Annotated[str | None, _name("stack", "On this evaluation stack alone, as v1.1.")]
+Family = Annotated[str | None, _name("family", "Of this family of operations alone, as attention.")]
+Project = Annotated[str | None, _name("project", "By this account alone.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Rows, at most.", show_default="20; as JSON, all", metavar="N")
+]
 
 
 def _live(help_: str, default: str | bool = False) -> Any:
@@ -32,10 +62,16 @@ def _live(help_: str, default: str | bool = False) -> Any:
 
 @app.callback()
 def main() -> None:
-    """The SOL-ExecBench leaderboard as manifests, runs and ranks in a DuckDB warehouse."""
+    """The SOL-ExecBench leaderboard as manifests, runs and ranks in a DuckDB warehouse.
+
+    \b
+    kernelindex ingest                      first: the sample that ships with the project
+    kernelindex top                         then: who leads each comparison group
+    kernelindex top --help                  examples of each command
+    """
 
 
-@app.command()
+@app.command(rich_help_panel=FETCH)
 def ingest(
     source: Annotated[
         str | None,
@@ -57,6 +93,11 @@ def ingest(
     """Fetch, read, normalise, rank and publish, as one Dagster run.
 
     Ends with what was fetched, made, excluded and quarantined, and who leads. Exits with 1 where it failed.
+
+    \b
+    kernelindex ingest                                 the sample that ships with the project
+    kernelindex ingest --source DIRECTORY              saved answers
+    kernelindex ingest --source live --dry-run         what fetching live would cost
     """
     settings = _settings(
         source=source,
@@ -76,14 +117,17 @@ def ingest(
     if settings.source == "live" and not settings.may_fetch_live():
         _ask_for_consent(settings)
     _show_progress()
-    with open_instance(settings.kept()) as instance:
-        # Dagster and all assets take seconds to import: only who needs them should wait for that.
-        from pipelines.run import Failed, run_ingest
-        from pipelines.summary import show_summary
+    from assets.leaderboard.records import Unreadable
+    from assets.leaderboard.sources import SourceError
+    from pipelines.instance import Busy, open_instance
+    from pipelines.run import Failed, run_ingest
+    from pipelines.summary import show_summary
+    from warehouse.parts import PartError
 
+    with open_instance(settings.kept()) as instance:
         try:
             outcome = run_ingest(settings, instance)
-        except (SourceError, Unreadable, Busy, Failed) as problem:
+        except (SourceError, Unreadable, PartError, Busy, Failed) as problem:
             _fail(str(problem))
     show_summary(console, settings.kept(), outcome)
     if outcome.stopped:
@@ -93,7 +137,30 @@ def ingest(
         _fail(f"{len(outcome.failed_kernels)} kernels failed: {'; '.join(outcome.failed_kernels[:5])}")
 
 
-@app.command()
+@app.command(rich_help_panel=FETCH)
+def rebuild(home: Home = None) -> None:
+    """Make anew, of the pages that are kept, all that is missing, damaged or of an older version.
+
+    It fetches nothing. Exits with 1 where it failed.
+
+    \b
+    kernelindex rebuild
+    """
+    settings = _settings(home=home)
+    _show_progress()
+    from pipelines.instance import Busy, open_instance
+    from pipelines.run import Failed, run_rebuild
+    from warehouse.parts import PartError
+
+    with open_instance(settings.kept()) as instance:
+        try:
+            changed = run_rebuild(settings, instance)
+        except (PartError, Busy, Failed) as problem:
+            _fail(str(problem))
+    typer.echo(f"made anew: {', '.join(changed) or 'nothing: all was whole'}")
+
+
+@app.command(rich_help_panel=FETCH)
 def read(
     files: Annotated[list[Path], typer.Argument(help="Pages that a browser saved.", metavar="FILE...")],
     private: Annotated[bool, typer.Option("--private", help="Submissions that are not public too.")] = False,
@@ -102,6 +169,9 @@ def read(
     """Take in saved pages: submission pages become runs on workload cases, run pages are verified.
 
     Files are kept by what is in them and left where they are. Exits with 1 where one could not be used.
+
+    \b
+    kernelindex read submission-47128.html
     """
     kept = _settings(home=home).kept()
     from pipelines.saved_pages import show_taken_in, take_in_files
@@ -109,31 +179,33 @@ def read(
     pages, problems = take_in_files(kept, files, private)
     if pages and kept.warehouse.exists():
         _show_progress()
-        with open_instance(kept) as instance:
-            from pipelines.run import Failed, run_saved_pages
+        from pipelines.instance import Busy, open_instance
+        from pipelines.run import Failed, run_saved_pages
 
+        with open_instance(kept) as instance:
             try:
                 run_saved_pages(_settings(home=home), instance)
             except (Busy, Failed) as problem:
                 _fail(f"the pages are kept, and the next run reads them; but {problem}")
     good = show_taken_in(console, kept, pages)
     for sentence in problems:
-        errors.print(
-            f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False, soft_wrap=True
-        )
+        _complain(sentence)
     if problems or not good:
         raise typer.Exit(1)
 
 
-@app.command(name="verify")
+@app.command(name="verify", rich_help_panel=FETCH)
 def verify_pages(
     files: Annotated[list[Path], typer.Argument(help="KernelIndex's run pages, saved.", metavar="FILE...")],
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_json: AsJson = False,
     home: Home = None,
 ) -> None:
     """Say, fact by fact, whether the warehouse agrees with KernelIndex's pages of runs.
 
     Exits with 0 where all agree, 1 where something differs, 2 where a page can't be read.
+
+    \b
+    kernelindex verify run-3268.html
     """
     kept = _settings(home=home).kept()
     if not kept.warehouse.exists():
@@ -149,20 +221,322 @@ def verify_pages(
     raise typer.Exit(2 if "unreadable" in verdicts else 1 if "differs" in verdicts else 0)
 
 
-@app.command()
+@app.command(rich_help_panel=ASK)
+def show(run: Run, as_json: AsJson = False, home: Home = None) -> None:
+    """Show a run: all that is known of it, as KernelIndex's page of a run shows it, and its manifest.
+
+    \b
+    kernelindex show 3268                   by submission
+    kernelindex show sha256:1b9cb94e        by the start of its digest
+    kernelindex show 47128/0416d9afc0c1     on one workload case, of a saved page
+    kernelindex show 3268 --json
+    """
+    from pipelines.show import find, for_scripts, run_of, show_run
+
+    with _asking(home) as connection:
+        found = run_of(connection, find(connection, run))
+    if as_json:
+        typer.echo(in_json(for_scripts(found)))
+    else:
+        show_run(screen(), found)
+
+
+@app.command(rich_help_panel=ASK)
+def compare(
+    run: Run,
+    other: Annotated[
+        str | None,
+        typer.Argument(help="Another run of its group.", show_default="#1 of its group", autocompletion=runs),
+    ] = None,
+    as_json: AsJson = False,
+    home: Home = None,
+) -> None:
+    """Compare a run with #1 of its comparison group, or with another run of that group.
+
+    Runs that measure different work, under different protocols or on different hardware are refused.
+
+    \b
+    kernelindex compare 26346               with #1
+    kernelindex compare 26346 19945
+    """
+    from dataclasses import asdict
+
+    from assets.rankings import compare as comparing
+    from pipelines.show import find, group_of, show_comparison
+
+    with _asking(home) as connection:
+        one, another = find(connection, run), find(connection, other) if other else None
+        try:
+            comparison = comparing.compare(connection, one, another)
+        except comparing.NotComparable as problem:
+            _fail(str(problem))
+        group = group_of(connection, one)
+    if as_json:
+        typer.echo(in_json(asdict(comparison)))
+    else:
+        show_comparison(screen(), comparison, group)
+
+
+@app.command(rich_help_panel=ASK)
+def top(
+    kernel: Kernel = None,
+    stack: Stack = None,
+    family: Family = None,
+    project: Project = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+    home: Home = None,
+) -> None:
+    """Say who is ahead: a kernel's ranking or, without a kernel, the best run of each comparison group.
+
+    × best is the latency over that of #1. Ranks are by latency, and exist inside one comparison group only.
+
+    \b
+    kernelindex top --kernel 003_grouped_query_attention_with_rope_backward --stack v1.1
+    kernelindex top --family rope           who leads each group of a family
+    kernelindex top --project doubleAI      an account's best run in each group
+    """
+    from pipelines import answers
+
+    with _asking(home) as connection:
+        rows = answers.top(connection, kernel=kernel, stack=stack, family=family, project=project)
+    _show_rows(rows, answers.TOP, limit, as_json)
+
+
+@app.command(rich_help_panel=ASK)
+def records(
+    kernel: Kernel = None,
+    stack: Stack = None,
+    family: Family = None,
+    project: Project = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+    home: Home = None,
+) -> None:
+    """Say who holds the record of each comparison group, and since when; the newest first.
+
+    \b
+    kernelindex records --limit 10
+    kernelindex records --project doubleAI --json
+    """
+    from pipelines import answers
+
+    with _asking(home) as connection:
+        rows = answers.records(connection, kernel=kernel, stack=stack, family=family, project=project)
+    _show_rows(rows, answers.RECORDS, limit, as_json)
+
+
+@app.command(rich_help_panel=ASK)
+def standings(
+    family: Family = None,
+    stack: Stack = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+    home: Home = None,
+) -> None:
+    """Say how projects stand: groups they are ranked in, how often first, how near to the bounds.
+
+    Each counts by its best run in a group. Gap closed is from the baseline (0%) to the speed of light.
+
+    \b
+    kernelindex standings
+    kernelindex standings --stack v1.1      or --family rope; not both
+    """
+    from pipelines import answers
+
+    with _asking(home) as connection:
+        rows = answers.standings(connection, family=family, stack=stack)
+    _show_rows(rows, answers.STANDINGS, limit, as_json)
+
+
+@app.command(rich_help_panel=ASK)
+def sql(
+    statements: Annotated[
+        str | None, typer.Argument(help="In DuckDB's SQL; - reads them from standard input.", metavar="SQL")
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="Read them from a file; - is standard input.")] = None,
+    format_: Annotated[Format, typer.Option("--format", help="All but tables are for scripts.")] = "table",
+    home: Home = None,
+) -> None:
+    """Ask the warehouse in SQL. Nothing can be changed, and no other file be read or written.
+
+    Of several statements, the last one's result is shown. Try `show tables` and `describe leaderboard`.
+    CSV holds the data as it is; for spreadsheets, in which names could be formulas, there is `export`.
+
+    \b
+    kernelindex sql "select kernel, project, latency_ms from leaderboard where rank = 1 limit 5"
+    kernelindex sql --file question.sql --format csv > answer.csv
+    kernelindex sql "from runs" --format parquet > runs.parquet
+    """
+    text = _statements(statements, file)
+    if format_ == "parquet" and sys.stdout.isatty():
+        _fail("Parquet is not for a terminal: send it to a file, as `kernelindex sql … > answer.parquet`")
+    import duckdb
+
+    from pipelines import sql as asking
+
+    with _asking(home, asking.sealed) as connection:
+        try:
+            result = asking.answer(connection, text)
+            if format_ == "table":
+                asking.show_result(screen(), result)
+                return
+            content = asking.written(result, format_)
+        except duckdb.Error as problem:
+            _fail(str(problem))
+    if sys.stdout.isatty():
+        typer.echo(printable_lines(content.decode()))
+    else:
+        typer.echo(content, nl=False)
+
+
+@app.command(rich_help_panel=SHARE)
+def export(
+    directory: Annotated[Path, typer.Argument(help="Where to: new, empty, or an earlier export's.")],
+    form: Annotated[
+        Literal["csv", "parquet", "jsonl", "json", "yaml", "catalog"],
+        typer.Option(
+            "--format",
+            help="Tables as csv, parquet or jsonl; manifests as json or yaml; or KernelIndex's catalog.",
+        ),
+    ] = "csv",
+    table: Annotated[
+        list[str] | None, typer.Option(help="Only this table or view; can be given several times.")
+    ] = None,
+    home: Home = None,
+) -> None:
+    """Write the warehouse as files that other tools read: spreadsheets, data frames, KernelIndex's.
+
+    The directory is replaced as a whole, and only if nothing but an export is in it. Says what it wrote.
+
+    \b
+    kernelindex export for-sheets
+    kernelindex export tables --format parquet --table rankings --table runs
+    kernelindex export catalog --format catalog
+    """
+    kept = _settings(home=home).kept()
+    from warehouse import WarehouseError, exports
+
+    try:
+        written = exports.export(directory, form, table or (), kept.directory)
+    except (exports.ExportError, WarehouseError) as problem:
+        _fail(str(problem))
+    for name, count in written.items():
+        typer.echo(f"{count:>9,}  {name}")
+    typer.echo(f"{sum(written.values()):>9,}  in {directory}")
+
+
+@app.command(rich_help_panel=SHARE)
+def site(
+    directory: Annotated[
+        Path | None, typer.Argument(help="Where to: new, or an earlier site's.", show_default="data/site")
+    ] = None,
+    home: Home = None,
+) -> None:
+    """Write the warehouse as pages that a browser opens from disk: groups, kernels, runs and projects.
+
+    The directory is replaced as a whole, and only if it holds a site. Says how many pages, and which to open.
+
+    \b
+    kernelindex site
+    kernelindex site public
+    """
+    kept = _settings(home=home).kept()
+    from warehouse.site.build import SiteError, write_site
+
+    with _asking(kept.directory) as connection:
+        try:
+            written = write_site(connection, directory or kept.directory / "site")
+        except SiteError as problem:
+            _fail(str(problem))
+    for kind, count in written.pages.items():
+        typer.echo(f"{count:>9,}  {kind} page{'' if count == 1 else 's'}")
+    typer.echo(f"Open {written.index}")
+
+
+@app.command(rich_help_panel=OPERATE)
+def doctor(as_json: AsJson = False, home: Home = None) -> None:
+    """Say what is installed, where everything is, how fresh it is, what is wrong, and what to do about it.
+
+    Reads every file that is kept, and changes none. Exits with 1 where something is wrong.
+
+    \b
+    kernelindex doctor
+    kernelindex doctor --json
+    """
+    kept = _settings(home=home).kept()
+    from pipelines.doctor import examine, show
+
+    report = examine(kept)
+    if as_json:
+        typer.echo(report.as_json())
+    else:
+        show(console, report)
+    raise typer.Exit(0 if report.is_well else 1)
+
+
+@app.command(rich_help_panel=OPERATE)
 def ui(
     home: Home = None,
     port: Annotated[int, typer.Option(help="Where it listens, on this machine only.")] = 3000,
 ) -> None:
-    """Open Dagster's UI, with its daemon, on the same home."""
+    """Open Dagster's UI, with its daemon, on the same home.
+
+    \b
+    kernelindex ui --port 3001
+    """
     settings = _settings(home=home)
+    from pipelines.instance import prepare_instance
+
     prepare_instance(settings.kept())
     command = ["dagster", "dev", "--module-name", "pipelines.definitions"]
     address = ["--host", "127.0.0.1", "--port", str(port)]
     os.execv(sys.executable, [sys.executable, "-m", *command, *address])
 
 
-def _forecast_in_words(settings: Settings) -> str:
+@contextmanager
+def _asking(
+    home: Path | None,
+    connect: Callable[[Path | None], "duckdb.DuckDBPyConnection"] = warehouse.connect,
+) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """The warehouse, to ask it; what can't be answered ends the command with a sentence."""
+    import duckdb
+
+    from pipelines.answers import NoAnswer
+
+    try:
+        with connect(home) as connection:
+            yield connection
+    except (warehouse.WarehouseError, NoAnswer) as problem:
+        _fail(str(problem))
+    except duckdb.Error as problem:
+        _fail(f"the warehouse is damaged or of another version: run `kernelindex rebuild` ({problem})")
+
+
+def _show_rows(rows: list[dict[str, Any]], columns: Sequence[str], limit: int | None, as_json: bool) -> None:
+    from pipelines.answers import show_rows
+
+    if as_json:
+        typer.echo(in_json(rows[:limit]))
+    else:
+        show_rows(screen(), rows, columns, limit or 20)
+
+
+def _statements(given: str | None, file: Path | None) -> str:
+    if bool(given) == bool(file):
+        _fail('give either SQL, as `kernelindex sql "from leaderboard limit 5"`, or a file with --file')
+    try:
+        if given == "-" or file == Path("-"):
+            return sys.stdin.read()
+        return file.read_text("utf-8") if file else given or ""
+    except (OSError, UnicodeError) as problem:
+        _fail(f"{file or 'standard input'} can't be read: {problem}")
+
+
+def _forecast_in_words(settings: "Settings") -> str:
+    from assets.leaderboard.forecast import SUBMISSIONS, forecast
+    from pipelines.progress import time_in_words
+
     if settings.source != "live":
         return "It would make no request: only `--source live` makes any."
     home = settings.kept()
@@ -185,8 +559,10 @@ def _forecast_in_words(settings: Settings) -> str:
     )
 
 
-def _ask_for_consent(settings: Settings) -> None:
+def _ask_for_consent(settings: "Settings") -> None:
     """Ask for it once, on a terminal; where there is none to ask on, say how else it is given."""
+    from pipelines import consent
+
     home = settings.kept()
     if not sys.stdin.isatty():
         _fail(consent.REFUSED)
@@ -199,14 +575,29 @@ def _ask_for_consent(settings: Settings) -> None:
     consent.remember(home, settings.base_url)
 
 
-def _settings(**given: Any) -> Settings:
+def _settings(**given: Any) -> "Settings":
+    from pydantic import ValidationError
+
+    from assets.leaderboard.records import in_words
+    from pipelines.settings import Settings
+
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+        settings.kept()
     except ValidationError as problem:
         _fail(f"a setting is wrong: {in_words(problem)}")
+    except HomeError as problem:
+        _fail(str(problem))
+    return settings
 
 
 def _show_progress() -> None:
+    import logging
+
+    from rich.logging import RichHandler
+
+    from pipelines.progress import log
+
     handler = RichHandler(console=errors, show_path=False, show_level=False)
     log.handlers = [handler]
     log.setLevel(logging.INFO)
@@ -218,8 +609,23 @@ def _fail(sentence: str, code: int = 1) -> NoReturn:
 
 
 def _complain(sentence: str) -> None:
-    errors.print(f"kernelindex: {sentence}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    said = printable_lines(f"kernelindex: {sentence}")
+    errors.print(Text(said, style="bold red"), soft_wrap=True)
+
+
+def run() -> None:
+    """The whole command; what any part of it can meet, as a full disk, ends it with a sentence."""
+    try:
+        app()
+    except HomeError as problem:
+        _complain(str(problem))
+        sys.exit(1)
+    except Exception as problem:
+        if not comes_of_full(problem, Path(os.environ.get("KERNELINDEX_HOME", "data"))):
+            raise
+        _complain(FULL)
+        sys.exit(1)
 
 
 if __name__ == "__main__":
-    app()
+    run()

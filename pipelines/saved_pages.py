@@ -18,6 +18,7 @@ from assets.leaderboard.inbox import InboxError, SavedPage, kind_of, read_file, 
 from assets.leaderboard.records import Unreadable
 from assets.leaderboard.run_page import read_run_page
 from assets.rankings.run_pages import Verification, verify
+from pipelines.terminal import printable
 from warehouse.home import Home
 
 _STATES = """
@@ -157,11 +158,6 @@ def verdict_of(page: Verified) -> str:
     if page.verification is None:
         return "unreadable"
     return "agrees" if page.verification.agrees else "differs"
-
-
-def printable(text: str) -> str:
-    """A text that does nothing to a terminal, whatever was in it."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def _what(page: SavedPage) -> str:

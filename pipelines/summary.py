@@ -1,6 +1,8 @@
 """What `kernelindex ingest` ends with: what was fetched and made, who leads, and what to try next."""
 
+import shlex
 import sys
+from pathlib import Path
 
 import duckdb
 from rich.console import Console
@@ -61,11 +63,12 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         "Dagster run": outcome.run_id,
     }.items():
         console.print(f"{what:>12}  {value}", markup=False, highlight=False, soft_wrap=True)
+    command, where = Path(sys.executable).with_name("kernelindex"), shlex.quote(str(home.directory))
     console.print(
         "\nTry next:\n"
-        f"  {sys.executable} -c \"import duckdb; duckdb.connect('{home.warehouse}', read_only=True)"
-        ".sql('from leaderboard where rank = 1').show()\"\n"
-        "  make ui    (Dagster's UI: this run, what it made, backfills)",
+        f"  {command} top --home {where}    (who leads each comparison group)\n"
+        f"  {command} sql --home {where} 'from leaderboard limit 5'\n"
+        f"  {command} ui --home {where}     (Dagster's UI: this run, what it made, backfills)",
         markup=False,
         highlight=False,
         soft_wrap=True,
