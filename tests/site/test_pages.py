@@ -1,0 +1,145 @@
+"""The site's pages: what they show, and that nothing in them leads astray, runs or is fetched."""
+
+import re
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import pytest
+
+import warehouse
+from tests.commands.asking import FLAGGED, GQA_BACKWARD, HOSTILE, OF_HOSTILE_NAME, RETRACTED
+from tests.commands.test_show import expected
+from tests.examples import RMSNORM
+from tests.inbox.pages import FLUX, SUBMISSION
+from tests.site.pages import Pages, table_titled, words
+from warehouse.dossier import dossier
+from warehouse.home import Home
+
+LEADERBOARD = "https://research.nvidia.com/benchmarks/sol-execbench"
+
+
+def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path, pages: Pages) -> None:
+    ids = {(path, tag["id"]) for path, tag in pages.tags() if tag.has_attr("id")}
+    for path, tag in pages.tags("a", "link", "script"):
+        target, fragment = urldefrag(str(tag.get("href") or tag["src"]))
+        if target == LEADERBOARD:
+            continue
+        file = (site / path).parent.joinpath(target).resolve() if target else site / path
+        assert file.is_file(), (path, target)
+        if fragment:
+            assert (file.relative_to(site).as_posix(), fragment) in ids, (path, target, fragment)
+
+
+def test_nothing_is_fetched_and_only_the_sites_own_script_runs(pages: Pages) -> None:
+    loads = {tag.get("src") or tag.get("href") for _, tag in pages.tags("script", "link")}
+    assert {re.sub(r"^\.\./", "", str(load)) for load in loads} == {"style.css", "tables.js"}
+    for _, tag in pages.tags():
+        assert tag.name not in ("img", "iframe", "object", "embed", "form", "base", "style")
+        assert tag.name != "script" or not tag.get_text()
+        assert not [name for name in tag.attrs if name.startswith("on") or name in ("style", "srcset")]
+    for page in pages.by_path.values():
+        (policy,) = page.select("meta[http-equiv=Content-Security-Policy]")
+        assert str(policy["content"]).startswith("default-src 'none'; style-src 'self'; script-src 'self'")
+
+
+def test_a_hostile_name_is_shown_as_it_is_and_names_no_file(site: Path, pages: Pages) -> None:
+    assert pages.titled(HOSTILE)
+    assert words(HOSTILE) in words(pages.of_submission(str(OF_HOSTILE_NAME)).get_text())
+    assert words(HOSTILE) in words(pages.titled(RMSNORM).get_text())
+    names = [path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()]
+    assert all(re.fullmatch(r"\.?([a-z]+/)?[a-z0-9-]+(\.html|\.css|\.js)?", name) for name in names)
+
+
+@pytest.mark.parametrize(("submission", "rank"), [("165", 1), ("3268", 1), ("26346", 3)])
+def test_a_runs_page_holds_every_line_of_the_seed(pages: Pages, submission: str, rank: int) -> None:
+    page = pages.of_submission(submission)
+    assert page.title is not None
+    digits = words(page.title.get_text()).split()[1]
+    text = page.get_text()
+    published = re.search(r"Published (\S+)", text)
+    assert published is not None
+    shown = re.sub(r"\s", "", text)
+    for line in expected(submission, rank, digits, published[1]):
+        line = line.removesuffix("JSON")  # A link; the manifests stand on the page.
+        assert re.sub(r"\s", "", line) in shown, line
+
+
+def test_a_runs_page_holds_every_line_that_show_prints(asked_home: Home, pages: Pages) -> None:
+    with warehouse.connect(asked_home.directory) as connection:
+        runs = connection.sql("from run_dossier").to_dicts()
+    assert len(runs) == sum(path.startswith("runs/") for path in pages.by_path)
+    for run in runs:
+        shown = words(pages.of_submission(run["external_id"]).get_text(" "))
+        for section in dossier(run, run["fetched_at"].date()).sections:
+            for line in section.lines:
+                assert words(" ".join(line)) in shown, (run["external_id"], line)
+
+
+def test_a_kernels_page_ranks_each_group_and_shows_both_ranks(pages: Pages) -> None:
+    ranking = table_titled(pages.titled(GQA_BACKWARD), "Ranking of v1.1 on NVIDIA B200")
+    last = ranking[-1]
+    assert (last["Rank"], last["Source rank"], last["Project"]) == ("3", "3", "Gilded Quail")
+    assert (last["Latency, µs"], last["To best"], last["SOL score"]) == ("485.961", "1.414×", "0.5542")
+    assert (last["Cases faster"], last["Evidence"], last["Flags"]) == ("15 of 16", "reported", "–")
+
+
+def test_what_is_not_ranked_stands_apart_with_its_reasons_and_flags(pages: Pages) -> None:
+    unranked = table_titled(pages.titled(RMSNORM), "Not ranked")
+    (flagged,) = [row for row in unranked if row["Submission"] == str(FLAGGED)]
+    assert flagged["Reasons"] == "HELD_FOR_REVIEW"
+    assert "BELOW_CASE_BOUND" in flagged["Flags"]
+    assert "RETRACTED" in [
+        row["Reasons"]
+        for page in pages.by_path.values()
+        if "Not ranked in" in page.get_text()
+        for row in table_titled(page, "Not ranked")
+        if row["Submission"] == str(RETRACTED)
+    ]
+
+
+def test_a_kernels_page_compares_case_by_case_where_pages_were_saved(pages: Pages) -> None:
+    cases = table_titled(pages.titled(FLUX), "Runs on single cases")
+    assert len(cases) == 16
+    assert {(case["Project"], case["Rank"]) for case in cases} == {("Byte-Naut", "1")}
+    assert len({case["Axes"] for case in cases}) == 16
+    assert "is not known" in pages.titled(GQA_BACKWARD).get_text()
+    assert str(SUBMISSION) in pages.titled("Byte-Naut").get_text()
+
+
+def test_plots_show_every_run_and_say_what_they_show(pages: Pages) -> None:
+    page = pages.titled(GQA_BACKWARD)
+    plots = page.select("svg")
+    assert len(plots) == 3  # Of v1.1 both; of v1.0, which has one run, no history.
+    for plot in plots:
+        named = [page.find(id=name) for name in str(plot["aria-labelledby"]).split()]
+        assert all(name is not None and name.get_text() for name in named)
+    over_time, by_score, _ = plots
+    assert len(over_time.select("circle")) == len(by_score.select("circle")) == 3
+    assert len(over_time.select("circle.record")) == 2
+    assert [level["class"] for level in by_score.select("path.level")] == [
+        ["level", "bound"],
+        ["level", "baseline"],
+    ]
+    assert "bound 113.4 µs" in by_score.get_text()
+
+
+def test_the_front_page_says_who_leads_each_group_and_how_many(pages: Pages) -> None:
+    front = pages.by_path["index.html"]
+    leaders = table_titled(front, "Projects by the groups they lead")
+    groups = table_titled(front, "Comparison groups")
+    led = [group["Leader"] for group in groups]
+    assert {leader["Project"]: int(leader["Leads"]) for leader in leaders if leader["Leads"] != "0"} == {
+        name: led.count(name) for name in led
+    }
+
+
+def test_tables_can_be_read_without_seeing_them(pages: Pages) -> None:
+    for path, table in pages.tags("table"):
+        assert table.caption is not None
+        assert words(table.caption.get_text()), path
+        assert all(heading["scope"] in ("col", "row") for heading in table.find_all("th"))
+    for page in pages.by_path.values():
+        assert len(page.select("html[lang=en] main#main h1")) == 1
+        assert [tag["id"] for tag in page.select("[id]")] == list(
+            dict.fromkeys(tag["id"] for tag in page.select("[id]"))
+        )

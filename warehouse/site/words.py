@@ -1,0 +1,52 @@
+"""How values read in tables: as short text, a dash for what is not known. Templates use these as filters."""
+
+import json
+from datetime import datetime
+
+UNKNOWN = "–"
+
+
+def microseconds(ms: float | None, digits: int = 3) -> str:
+    """A latency in microseconds, to the nanosecond that the source gives."""
+    return fixed(None if ms is None else ms * 1000, digits)
+
+
+def fixed(value: float | None, digits: int = 2) -> str:
+    """A number with so many digits after the point."""
+    return UNKNOWN if value is None else f"{value:,.{digits}f}"
+
+
+def times(ratio: float | None, digits: int = 2) -> str:
+    """A ratio, as 1.12×."""
+    return UNKNOWN if ratio is None else f"{ratio:,.{digits}f}×"
+
+
+def percent(share: float | None) -> str:
+    """A share, as 69.4 %."""
+    return UNKNOWN if share is None else f"{share * 100:.1f} %"
+
+
+def day(moment: datetime | None) -> str:
+    """The day of a moment, UTC."""
+    return UNKNOWN if moment is None else f"{moment:%Y-%m-%d}"
+
+
+def minute(moment: datetime | None) -> str:
+    """A moment to the minute, UTC."""
+    return UNKNOWN if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def axes(text: str) -> str:
+    """Axes, which come as JSON, as batch_size=4, seq_len=512."""
+    return ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
+
+
+def known(value: object) -> object:
+    """The value, or a dash where there is none."""
+    return UNKNOWN if value is None else value
+
+
+FILTERS = {
+    function.__name__: function
+    for function in (microseconds, fixed, times, percent, day, minute, axes, known)
+}
