@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 
-.PHONY: run test test-ui ui
+.PHONY: run test test-ui test-staying bench ui
 
 run: $(INSTALLED)
 	$(VENV)/bin/kernelindex ingest
@@ -19,6 +19,16 @@ test: $(INSTALLED)
 # it is run by hand.
 test-ui: $(INSTALLED)
 	$(VENV)/bin/pytest -m ui
+
+# Killed, out of room, and read from eight sides, as often as it takes to be sure. Takes long: run by hand.
+test-staying: $(INSTALLED)
+	KERNELINDEX_KILLS=100 KERNELINDEX_FULL_DISKS=30 KERNELINDEX_READERS=8 KERNELINDEX_PUBLISHES=50 \
+		$(VENV)/bin/pytest tests/staying
+
+# What the pipeline costs, and how that grows; minutes. SIZES says of how many submissions (with 1000000: an hour
+# on a slow machine); DOCS=1 puts what was measured into docs/performance.md.
+bench: $(INSTALLED)
+	$(VENV)/bin/python -m benchmarks $(SIZES) $(if $(DOCS),--docs)
 
 ui: $(INSTALLED)
 	$(VENV)/bin/kernelindex ui

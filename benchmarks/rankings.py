@@ -1,17 +1,15 @@
-"""How long ranking takes, how much memory, and how both grow: `python -m benchmarks.rankings`.
+"""How long ranking takes, and how much memory: of made-up runs, in comparison groups of a hundred.
 
-10 thousand, 100 thousand and a million made-up runs of a thousand projects, a hundred runs to a
-comparison group, on two threads. Each measurement is a process of its own, so that its peak of
-memory is its own. What counts is, from tables in a DuckDB file to tables in it: flags and review;
-then `rank`, which makes rankings, record events, evidence and groups; then reading the views
-`standings`, and `rankings_as_of` a moment. Making up the runs does not count.
+They are of a thousand projects. What counts is, on two threads, from tables in a DuckDB file to tables in it:
+flags and review; then `rank`, which makes rankings, record events, evidence and groups; then reading the
+views `standings`, and `rankings_as_of` a moment. Making up the runs does not count.
 """
 
 import resource
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
@@ -149,27 +147,12 @@ def _timed(work: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def main() -> None:
-    """Measure both profiles at three sizes and print a row each."""
-    names = ("judge s", "rank s", "standings s", "as of s", "all s", "peak MB")
-    print(f"{'profile':<13} {'runs':>9} {'groups':>6}", *(f"{name:>11}" for name in names), "growth")
-    for strict in (False, True):
-        before: tuple[float, float] | None = None
-        for runs in (10_000, 100_000, 1_000_000):
-            with (
-                tempfile.TemporaryDirectory() as directory,
-                ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as alone,
-            ):
-                path = Path(directory, "runs.duckdb")
-                alone.submit(make_runs, path, runs, strict=strict).result()
-                *seconds, peak_mb = astuple(alone.submit(measure, path, strict=strict).result())
-            took = sum(seconds)
-            profile = "strict" if strict else "source-native"
-            growth = f"time x{took / before[0]:.1f}, memory x{peak_mb / before[1]:.1f}" if before else ""
-            numbers = [*(f"{number:>11.2f}" for number in (*seconds, took)), f"{peak_mb:>11,.0f}"]
-            print(f"{profile:<13} {runs:>9,} {runs // 100:>6,}", *numbers, growth, flush=True)
-            before = took, peak_mb
-
-
-if __name__ == "__main__":
-    main()
+def measured(runs: int, *, strict: bool = False) -> Measured:
+    """Make up so many runs and measure, each in a process of its own."""
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as alone,
+    ):
+        path = Path(directory, "runs.duckdb")
+        alone.submit(make_runs, path, runs, strict=strict).result()
+        return alone.submit(measure, path, strict=strict).result()

@@ -1,0 +1,65 @@
+"""What the same work costs at best: on the same bytes, in this process, with the fastest that is at hand."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import orjson
+
+from assets.leaderboard.records import read_kernel
+from assets.leaderboard.snapshots import digest_of
+from assets.leaderboard.sources import DirectorySource
+from assets.manifests.normalise import normalise
+from warehouse.tables import TABLES
+
+
+def bounds_s(source: Path, warehouse: Path, aside: Path) -> dict[str, float]:
+    """Seconds of reading all files, hashing and parsing them, and of DuckDB writing the same tables.
+
+    `source` is a directory of saved answers, `warehouse` what was made of it, `aside` where to write.
+    """
+    files = sorted(source.rglob("*.json"))
+    bodies: list[bytes] = []
+
+    def write() -> None:
+        with duckdb.connect(aside) as connection:
+            connection.execute("set enable_progress_bar = false")
+            connection.execute(f"attach '{warehouse}' as published (read_only)")
+            for name in TABLES:
+                connection.execute(f"create table {name} as from published.{name}")
+
+    stages: dict[str, Callable[[], object]] = {
+        "reading the bytes": lambda: bodies.extend(path.read_bytes() for path in files),
+        "hashing them": lambda: [digest_of(body) for body in bodies],
+        "parsing them": lambda: [orjson.loads(body) for body in bodies],
+        "DuckDB writing the tables": write,
+    }
+    return {name: _timed_s(stage) for name, stage in stages.items()}
+
+
+def normalising_s(source: Path) -> dict[str, float]:
+    """Seconds of parsing all kernels' pages, and of reading and normalising them, in this process alone."""
+    directory = DirectorySource(source)
+    (listing,) = directory.kernel_listing()
+    ids = [kernel["id"] for kernel in orjson.loads(listing.body)["data"]["kernels"]]
+    seconds = dict.fromkeys(("parsing", "reading", "normalising"), 0.0)
+    for id_ in ids:
+        pages = list(directory.kernel(id_))
+        begun = time.perf_counter()
+        for page in pages:
+            orjson.loads(page.body)
+        parsed = time.perf_counter()
+        records = read_kernel(id_, pages)
+        read = time.perf_counter()
+        normalise(records, pages)
+        seconds["parsing"] += parsed - begun
+        seconds["reading"] += read - parsed
+        seconds["normalising"] += time.perf_counter() - read
+    return seconds
+
+
+def _timed_s(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
