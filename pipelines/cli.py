@@ -510,7 +510,8 @@ def _asking(
     except (warehouse.WarehouseError, NoAnswer) as problem:
         _fail(str(problem))
     except duckdb.Error as problem:
-        _fail(f"the warehouse is damaged or of another version: run `kernelindex rebuild` ({problem})")
+        why = str(problem).splitlines()[0]
+        _fail(f"the warehouse is damaged or of another version: run `kernelindex rebuild` ({why})")
 
 
 def _show_rows(rows: list[dict[str, Any]], columns: Sequence[str], limit: int | None, as_json: bool) -> None:

@@ -12,8 +12,8 @@ from pipelines.resources import Pipeline
 from warehouse.build import built_from
 from warehouse.files import written_aside
 from warehouse.home import Home
-from warehouse.parquet import first_rows, pieces, row_count, write_table
-from warehouse.parts import locked_parts, parts_version
+from warehouse.parquet import TableError, first_rows, pieces, row_count, write_table
+from warehouse.parts import PartError, locked_parts, parts_version
 from warehouse.tables import Table
 
 # The pool of steps that write tables or the warehouse: one at a time, over all runs, so that of two that
@@ -53,7 +53,10 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
                 if dg.AssetKey(table.name) in context.selected_asset_keys:
                     path = home.table(table.name)
                     is_whole = path.exists() and f"sha256:{digests.get(table.name)}" == file_digest(path)
-                    changed = not is_whole and write_table(home, table, pieces(home, table, stages))
+                    try:
+                        changed = not is_whole and write_table(home, table, pieces(home, table, stages))
+                    except (PartError, TableError) as problem:
+                        raise dg.Failure(f"table {table.name} was not collected: {problem}") from problem
                     yield table_result(home, table, changed)
             if len(context.selected_asset_keys) == len(tables):
                 _note_collected(home, version)

@@ -54,7 +54,8 @@ def collect(home: Home, table: Table, stages: Iterable[str]) -> pa.Table:
 def pieces(home: Home, table: Table, stages: Iterable[str]) -> Iterator[pa.Table]:
     """What `collect` gives, a part at a time.
 
-    Where two kernels bring one key (the same project, say), the first row stands.
+    Where two kernels bring one key (the same project, say), the first row stands. Raises PartError where a
+    part is damaged, TableError where it lacks what it must have.
     """
     paths = [path for stage in stages for path in home.parts(stage)]
     keys = [_piece(path, table, table.key) for path in paths]
@@ -82,6 +83,9 @@ def _piece(path: Path, table: Table, columns: Iterable[str]) -> pa.Table:
         return table_like(read_part(path, table.name, schema.names), schema)
     except KeyError:
         return schema.empty_table()
+    except ValueError as error:
+        what = f"{path} was made by another version of this project"
+        raise TableError(f"{what}: `kernelindex rebuild` makes it anew ({error})") from error
 
 
 def write_table(home: Home, table: Table, rows: pa.Table | Iterable[pa.Table]) -> bool:

@@ -1,5 +1,7 @@
 """Homes of other versions: an older one is brought up to date from its pages, a newer one is refused."""
 
+from pathlib import Path
+
 import duckdb
 import pyarrow.parquet as pq
 import pytest
@@ -7,6 +9,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli import app
 from pipelines.doctor import examine
+from tests.inbox.pages import seed_html
 from tests.staying.commands import Board, kernelindex, places
 from warehouse.build import warehouse_version
 from warehouse.home import VERSION, Home, HomeError
@@ -36,7 +39,6 @@ def as_it_was(home: Home) -> None:
         tables["runs"] = tables["runs"].drop_columns("submission_id")
         write_part(path, tables, str(version).replace(", columns ", ", columns of before "))
     pq.write_table(read_table(home, RUNS).drop_columns("submission_id"), home.table("runs"))
-    home.warehouse.unlink()
     (home.directory / "version").unlink()
 
 
@@ -54,6 +56,23 @@ def test_an_older_home_is_brought_up_to_date_without_a_fetch(
     assert warehouse_version(copied) == warehouse_version(ingested)
     for table in TABLES.values():
         assert read_table(copied, table).equals(read_table(ingested, table))
+
+
+def test_a_page_that_is_read_into_an_older_home_is_kept_and_what_to_do_is_said(
+    copied: Home, tmp_path: Path
+) -> None:
+    as_it_was(copied)
+    saved = tmp_path / "page.html"
+    saved.write_text(seed_html("165"))
+
+    ended = kernelindex("read", copied, str(saved))
+
+    assert ended.code == 1
+    assert "the pages are kept, and the next run reads them" in ended.said
+    assert "was made by another version of this project: `kernelindex rebuild` makes it anew" in ended.said
+    assert kernelindex("rebuild", copied).code == 0
+    with duckdb.connect(copied.warehouse, read_only=True) as warehouse:
+        assert warehouse.execute("select kind from saved_pages").fetchall() == [("run",)]
 
 
 def test_the_warehouse_says_the_version_of_its_schema(ingested: Home) -> None:
