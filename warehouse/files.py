@@ -48,6 +48,15 @@ def directory_written_aside(directory: Path) -> Iterator[Path]:
         aside.rename(directory)
 
 
+def holds_a_home(directory: Path) -> bool:
+    """Whether a home, or a repository, lies anywhere below: then it must not be replaced."""
+    return any(
+        name in ("warehouse.duckdb", "snapshots", ".git")
+        for _, below, files in os.walk(directory)
+        for name in (*below, *files)
+    )
+
+
 def sweep(directory: Path) -> list[Path]:
     """Delete what processes that are no more were writing anywhere below; return what that was.
 

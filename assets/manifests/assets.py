@@ -39,7 +39,7 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> I
     """
     home = pipeline.home()
     listed = {row["kernel_key"]: row for row in kernel_listing(home)}
-    keys = [key for key in context.partition_keys if home.part(key, "pages").exists()]
+    keys = [key for key in context.partition_keys if key in listed and home.part(key, "pages").exists()]
     making = make_all_manifests(home, [listed[key] for key in keys])
     changed, versions = 0, {}
     for key in progress(keys, "normalising"):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -85,6 +86,8 @@ def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
         # It was asked for, but what came can't be used.
         return Made({}, version, changed=False)
     followed = _editions_followed(path)
+    if followed > len(pages.editions):
+        followed = 0  # The record of its pages was lost, and begins anew.
     tables = {table.name: table.schema.empty_table() for table in TABLES}
     if followed:
         tables |= read_tables(path)
@@ -142,10 +145,11 @@ def _followed(
     History and drift go on from those kept. Of an edition that can't be read only the quarantine counts.
     """
     versions, drifts = rows_of(kept[SUBMISSION_HISTORY.name]), rows_of(kept[DRIFT.name])
-    read: dict[tuple[str, str], tuple[Page, Records]] = {}
+    read: dict[tuple[str, str, datetime], tuple[Page, Records]] = {}
 
     def reading(row: Row) -> tuple[Page, Records]:
-        name = row["locator"], row["page_digest"]
+        # By its time too: a page that comes back, after another, came when it came back.
+        name = row["locator"], row["page_digest"], row["fetched_at"]
         if name not in read:
             page = pages.read(row)
             read[name] = page, read_page(kernel_id, page)
@@ -153,7 +157,7 @@ def _followed(
 
     tables: dict[str, list[Row]] = {}
     before = pages.editions[followed - 1] if followed else []
-    last = {row["locator"]: row for row in before}
+    last = {row["locator"]: row for edition in pages.editions[:followed] for row in edition}
     editions = [(rows, merged(reading(row)[1] for row in rows)) for rows in pages.editions[followed:]]
     readable = [number for number, (_, records) in enumerate(editions) if records.kernel]
     for number, (rows, records) in enumerate(editions):

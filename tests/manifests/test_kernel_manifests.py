@@ -1,5 +1,6 @@
 """From a kernel's stored pages to the part that holds what they say."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,34 @@ def test_a_changed_page_is_read_again(gemm: Kernel, home: Home, tmp_path: Path) 
     assert make_manifests(home, "gemm", gemm.id).changed
     rows = rows_of(read_part(home.part("gemm", "manifests"), "source_submissions"))
     assert [row["outcome"] for row in rows] == ["DISQUALIFIED", "run", "run"]
+
+
+def test_a_history_is_the_same_read_step_by_step_or_at_once_also_where_a_page_comes_back(
+    gemm: Kernel, home: Home, tmp_path: Path
+) -> None:
+    for day, is_disqualified in enumerate([False, True, False], start=1):
+        gemm.submissions[0]["is_disqualified"] = is_disqualified
+        save(tmp_path, gemm)
+        for file in tmp_path.rglob("*.json"):
+            os.utime(file, (day * 86_400, day * 86_400))
+        fetch_kernel(DirectorySource(tmp_path), home, "gemm", gemm.id)
+        make_manifests(home, "gemm", gemm.id)
+    part = home.part("gemm", "manifests")
+    step_by_step = rows_of(read_part(part, "submission_history"))
+    part.unlink()
+    make_manifests(home, "gemm", gemm.id)
+    assert rows_of(read_part(part, "submission_history")) == step_by_step
+    assert [row["valid_from"].day for row in step_by_step if row["version"] > 1] == [3, 4]
+
+
+def test_a_record_of_pages_that_was_lost_begins_anew(gemm: Kernel, home: Home, tmp_path: Path) -> None:
+    for latency_ms in (1.0, 2.0):
+        gemm.submissions[0]["latency_ms"] = latency_ms
+        fetch(gemm, tmp_path, home)
+        make_manifests(home, "gemm", gemm.id)
+    home.part("gemm", "pages").unlink()
+    fetch(gemm, tmp_path, home)
+    assert make_manifests(home, "gemm", gemm.id).rows["runs"] == 3
 
 
 def test_a_page_that_turns_unreadable_leaves_the_kernel_what_it_had(

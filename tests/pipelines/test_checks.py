@@ -9,6 +9,7 @@ import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
+from assets.leaderboard.snapshots import digest_of
 from pipelines.checks import MANIFEST_CHECKS, RANKING_CHECKS, opened_tables
 from warehouse.build import build_warehouse
 from warehouse.home import Home
@@ -60,6 +61,19 @@ def test_a_manifest_that_was_changed_no_longer_has_its_digest(copied: Home) -> N
     spoil(copied, "runs", change)
     (row,) = broken(copied, "runs", "digests_are_those_of_manifests")
     assert row["table"] == "runs"
+
+
+@pytest.mark.parametrize("spec", ['{"b":2,"a":1}', '{"a":1.0}', '{"a":1,"a":2}'])
+def test_a_digest_of_a_text_that_is_not_canonical_is_none(copied: Home, spec: str) -> None:
+    text = f'{{"apiVersion":"kernelindex.dev/v1alpha1","kind":"BenchmarkRun","spec":{spec}}}'
+
+    def change(rows: Rows) -> None:
+        rows[0]["run_digest"] = digest_of(text.encode())
+        rows[0]["manifest"] = text.replace('"spec"', '"metadata":{},"spec"')
+
+    spoil(copied, "runs", change)
+    (row,) = broken(copied, "runs", "digests_are_those_of_manifests")
+    assert row["digest"] == digest_of(text.encode())
 
 
 def test_a_row_without_its_page_is_named(copied: Home) -> None:

@@ -1,6 +1,7 @@
 """How a site is written: as a whole, in the place of another site, and of nothing else."""
 
 import re
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -33,7 +34,7 @@ def test_the_same_warehouse_comes_to_the_same_bytes(asked_home: Home, site: Path
 def test_a_site_takes_the_place_of_a_site(asked_home: Home, site: Path, tmp_path: Path) -> None:
     there = tmp_path / "there"
     (there / "runs").mkdir(parents=True)
-    (there / build.MARKER).touch()
+    (there / build.MARKER).write_text("runs")
     (there / "runs" / "0123456789abcdef.html").touch()
     with warehouse.connect(asked_home.directory) as connection:
         write_site(connection, there)
@@ -48,6 +49,22 @@ def test_anything_else_is_left_as_it_is(asked_home: Home, tmp_path: Path) -> Non
             with pytest.raises(SiteError, match="holds something that is no site"):
                 write_site(connection, taken)
     assert files(tmp_path) == {"thesis.tex": b"years of work"}
+
+
+@pytest.mark.parametrize("theirs", ["CNAME", "data/warehouse.duckdb", "runs/home/snapshots/a"])
+def test_what_people_put_into_a_site_is_left_to_them(
+    asked_home: Home, site: Path, tmp_path: Path, theirs: str
+) -> None:
+    there = tmp_path / "there"
+    shutil.copytree(site, there)
+    (there / theirs).parent.mkdir(parents=True, exist_ok=True)
+    (there / theirs).write_text("mine")
+    with (
+        warehouse.connect(asked_home.directory) as connection,
+        pytest.raises(SiteError, match="holds something that is no site"),
+    ):
+        write_site(connection, there)
+    assert (there / theirs).read_text() == "mine"
 
 
 def test_the_directory_that_one_stands_in_is_not_taken_away(

@@ -18,7 +18,7 @@ from warehouse.build import quoted
 from warehouse.exports.catalog import write_catalog
 from warehouse.exports.manifests import MANIFEST_TABLES, write_manifests
 from warehouse.exports.rows import write_rows
-from warehouse.files import directory_written_aside
+from warehouse.files import directory_written_aside, holds_a_home
 from warehouse.tables import TABLES
 
 # What an export says of itself: only what this names is ever replaced.
@@ -117,6 +117,8 @@ def _foreign(directory: Path) -> str | None:
         ours = set(json.loads((directory / ABOUT).read_text())["files"])
     except (OSError, ValueError, LookupError, TypeError):
         ours = set()
+    if holds_a_home(directory):
+        return f"{directory} holds a home, or a repository"
     if names - ours:
         return f"{directory} holds {min(names - ours)!r}, which no export wrote"
     return None

@@ -10,7 +10,7 @@ import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from warehouse.dossier import dossier
-from warehouse.files import directory_written_aside
+from warehouse.files import directory_written_aside, holds_a_home
 from warehouse.site import plots
 from warehouse.site.words import FILTERS
 
@@ -45,9 +45,7 @@ def write_site(connection: duckdb.DuckDBPyConnection, directory: Path) -> Site:
         with directory_written_aside(directory) as aside:
             pages = {kind: _write_pages(connection, kind, aside) for kind in KINDS}
             shutil.copytree(HERE / "static", aside, dirs_exist_ok=True)
-            (aside / MARKER).write_text(
-                "`kernelindex site` wrote this directory, and replaces it as a whole.\n"
-            )
+            (aside / MARKER).write_text("\n".join(sorted(path.name for path in aside.iterdir())))
     except OSError as problem:
         raise SiteError(f"{directory} can't be written: {problem}") from problem
     return Site(directory / "index.html", pages)
@@ -93,9 +91,16 @@ def _refuse_to_lose(directory: Path) -> None:
         raise SiteError(
             f"{directory} is where this command runs, and can't be replaced: name another directory"
         )
-    if not directory.exists() or (directory / MARKER).exists():
+    if not directory.exists():
         return
-    if not directory.is_dir() or any(directory.iterdir()):
+    # The marker names all that a site is made of: what people put beside it is theirs.
+    marker = directory / MARKER
+    ours = {MARKER, *marker.read_text("utf-8").splitlines()} if marker.is_file() else set()
+    if (
+        not directory.is_dir()
+        or any(path.name not in ours for path in directory.iterdir())
+        or holds_a_home(directory)
+    ):
         raise SiteError(
             f"{directory} holds something that is no site, and was left as it is: name another directory"
         )
