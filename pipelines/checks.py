@@ -31,6 +31,7 @@ from pipelines.damage import damage_to
 from pipelines.resources import Pipeline
 from pipelines.table_assets import preview
 from warehouse.build import quoted
+from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import add_view
 from warehouse.parts import parts_version, read_part
@@ -344,13 +345,25 @@ RANKING_CHECKS = [
 ]
 
 
+def _results(
+    checks: Iterable[Check], tables: duckdb.DuckDBPyConnection, home: Home, stage: str
+) -> list[dg.AssetCheckResult]:
+    """The results of a stage's checks. That the blocking ones passed is noted, for runs that only publish."""
+    version = home.collected.read_text() if home.collected.exists() else ""
+    results = [check.result(tables, home) for check in checks]
+    passed = all(result.passed or result.severity != dg.AssetCheckSeverity.ERROR for result in results)
+    with written_aside(home.checked(stage)) as aside:
+        aside.write_text(version if passed else "a check failed")
+    return results
+
+
 @dg.multi_asset_check(name="check_manifests", specs=[check.spec() for check in MANIFEST_CHECKS])
 def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before runs are ranked."""
     home = pipeline.home()
     # No others: those are still of the run before, and can be damaged.
     with opened_tables(home, COLLECTED) as tables:
-        yield from [check.result(tables, home) for check in MANIFEST_CHECKS]
+        yield from _results(MANIFEST_CHECKS, tables, home, "manifests")
 
 
 @dg.multi_asset_check(name="check_rankings", specs=[check.spec() for check in RANKING_CHECKS])
@@ -358,7 +371,7 @@ def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
     home = pipeline.home()
     with opened_tables(home, (*COLLECTED, *RANKING_TABLES)) as tables:
-        yield from [check.result(tables, home) for check in RANKING_CHECKS]
+        yield from _results(RANKING_CHECKS, tables, home, "rankings")
 
 
 @dg.asset_check(asset="kernel_manifests", partitions_def=kernels)

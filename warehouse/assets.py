@@ -30,6 +30,11 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
     log.info("building the warehouse")
     # Of runs at once another one may have collected newer tables since: it ranks them, and publishes both.
     waits = home.ranked.exists() and home.warehouse.exists() and not home.is_ranked
+    if not waits and not home.is_checked:
+        raise dg.Failure(
+            "the warehouse was not published: its tables were not checked, or a check failed; mend what the "
+            "checks name, and run the job `publish`"
+        )
     try:
         changed = not waits and build_warehouse(home)
     except BuildError as problem:

@@ -125,6 +125,16 @@ class Home:
         texts = [path.read_text() if path.exists() else None for path in (self.collected, self.ranked)]
         return texts[0] is not None and texts[0] == texts[1]
 
+    def checked(self, stage: str) -> Path:
+        """What version of all parts the blocking checks of a stage (manifests, rankings) passed last."""
+        return self.directory / "tables" / f"checked-{stage}"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether all blocking checks passed on the tables as they were collected last."""
+        passed = {path.read_text() for path in map(self.checked, ("manifests", "rankings")) if path.exists()}
+        return passed == {self.collected.read_text()} if self.collected.exists() else True
+
     def table(self, name: str) -> Path:
         """The Parquet file of a table."""
         return self.directory / "tables" / f"{name}.parquet"

@@ -58,7 +58,7 @@ def test_parts_stay_as_they_are_while_tables_are_collected(home: Home) -> None:
         os.close(lock)
 
 
-def test_tables_that_are_newer_than_the_ranks_are_not_published(home: Home) -> None:
+def test_tables_that_are_newer_than_the_ranks_or_not_checked_are_not_published(home: Home) -> None:
     published = stamp(home.warehouse)
     lose_a_submission(home)
     home.collected.write_text("another run's")
@@ -67,6 +67,12 @@ def test_tables_that_are_newer_than_the_ranks_are_not_published(home: Home) -> N
     assert stamp(home.warehouse) == published
 
     home.ranked.write_text("another run's")
+    unchecked = dg.materialize([warehouse], resources={"pipeline": Pipeline()}, raise_on_error=False)
+    assert not unchecked.success
+    assert stamp(home.warehouse) == published
+
+    for stage in ("manifests", "rankings"):
+        home.checked(stage).write_text("another run's")
     assert dg.materialize([warehouse], resources={"pipeline": Pipeline()}).success
     assert stamp(home.warehouse) != published
 
