@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, groupby
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import duckdb
@@ -35,7 +37,7 @@ from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import add_view
 from warehouse.parts import parts_version, read_part
-from warehouse.tables import PAGES, QUARANTINE, SAVED_PAGES, TABLES, Table
+from warehouse.tables import DIGESTS, PAGES, QUARANTINE, SAVED_PAGES, TABLES, Table
 
 
 @dataclass(frozen=True)
@@ -80,16 +82,6 @@ def opened_tables(home: Home, tables: Iterable[Table] = TABLES.values()) -> duck
     return connection
 
 
-DIGESTS = {
-    "operations": "operation_digest",
-    "workloads": "workload_digest",
-    "projects": "project_digest",
-    "implementations": "implementation_digest",
-    "protocols": "protocol_digest",
-    "environments": "environment_digest",
-    "runs": "run_digest",
-}
-
 REFERENCES = {
     "workloads": ["operations"],
     "implementations": ["operations", "projects"],
@@ -116,7 +108,7 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     wrong = []
     for table, column in DIGESTS.items():
         tables.execute(f"select {column}, manifest::varchar from {table}")
-        for digest, text in chain.from_iterable(iter(lambda: tables.fetchmany(10_000), [])):
+        for digest, text in _fetched(tables):
             manifest = orjson.loads(text)
             del manifest["metadata"]
             if digest_of(canonical_json(manifest)) != digest:
@@ -158,8 +150,7 @@ def other_ranks(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
         order by comparison_key, run_digest
     """)
     wrong = []
-    rows = chain.from_iterable(iter(lambda: tables.fetchmany(10_000), []))
-    for key, group in groupby(rows, key=lambda row: row[0] or row[8]):
+    for key, group in groupby(_fetched(tables), key=lambda row: row[0] or row[8]):
         ranked, candidates, profile = {}, [], None
         for row in group:
             _, of_group, run, value, evidence, observed_at, status, reasons, _, ranked_run, *place = row
@@ -193,6 +184,11 @@ def other_ranks(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
         ]
     fields = ("comparison_key", "run_digest", "is", "should_be")
     return pa.Table.from_pylist(wrong, pa.schema([(name, pa.string()) for name in fields]))
+
+
+def _fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    """The rows of a result, of which only some are in memory at a time."""
+    return chain.from_iterable(iter(lambda: result.fetchmany(10_000), []))
 
 
 def unaccounted_submissions(home: Home) -> pa.Table:
@@ -346,14 +342,20 @@ RANKING_CHECKS = [
 
 
 def _results(
-    checks: Iterable[Check], tables: duckdb.DuckDBPyConnection, home: Home, stage: str
+    checks: Iterable[Check], home: Home, tables: Iterable[Table], made_of: Path, passed: Path
 ) -> list[dg.AssetCheckResult]:
-    """The results of a stage's checks. That the blocking ones passed is noted, for runs that only publish."""
-    version = home.collected.read_text() if home.collected.exists() else ""
-    results = [check.result(tables, home) for check in checks]
-    passed = all(result.passed or result.severity != dg.AssetCheckSeverity.ERROR for result in results)
-    with written_aside(home.checked(stage)) as aside:
-        aside.write_text(version if passed else "a check failed")
+    """The results of checks of these tables.
+
+    Where all that block passed, `passed` holds the version that `made_of` names: a later run may publish it.
+    """
+    version = made_of.read_text() if made_of.exists() else ""
+    with opened_tables(home, tables) as connection:
+        results = [check.result(connection, home) for check in checks]
+    if all(result.passed or result.severity != dg.AssetCheckSeverity.ERROR for result in results):
+        with written_aside(passed) as aside:
+            aside.write_text(version)
+    else:
+        passed.unlink(missing_ok=True)
     return results
 
 
@@ -362,16 +364,15 @@ def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before runs are ranked."""
     home = pipeline.home()
     # No others: those are still of the run before, and can be damaged.
-    with opened_tables(home, COLLECTED) as tables:
-        yield from _results(MANIFEST_CHECKS, tables, home, "manifests")
+    yield from _results(MANIFEST_CHECKS, home, COLLECTED, home.collected, home.checked("manifests"))
 
 
 @dg.multi_asset_check(name="check_rankings", specs=[check.spec() for check in RANKING_CHECKS])
 def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
     home = pipeline.home()
-    with opened_tables(home, (*COLLECTED, *RANKING_TABLES)) as tables:
-        yield from _results(RANKING_CHECKS, tables, home, "rankings")
+    tables = (*COLLECTED, *RANKING_TABLES)
+    yield from _results(RANKING_CHECKS, home, tables, home.ranked, home.checked("rankings"))
 
 
 @dg.asset_check(asset="kernel_manifests", partitions_def=kernels)

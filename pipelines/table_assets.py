@@ -48,7 +48,7 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
             # Files that are those which were published are left as they are; any other can be damaged.
             digests = built_from(home) if is_collected else {}
             # Until all of them are there, those that there are need not fit together.
-            _note_collected(home, "not yet")
+            _note_collected(home, f"not all, by run {context.run.run_id}")
             for table, stages in tables.items():
                 if dg.AssetKey(table.name) in context.selected_asset_keys:
                     path = home.table(table.name)

@@ -28,9 +28,9 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
     """
     home = pipeline.home()
     log.info("building the warehouse")
-    # Of runs at once another one may have collected newer tables since: it ranks them, and publishes both.
-    waits = home.ranked.exists() and home.warehouse.exists() and not home.is_ranked
-    if not waits and not home.is_checked:
+    # Of runs at once another may have collected newer tables since: it ranks, checks and publishes them.
+    waits = home.ranked.exists() and home.warehouse.exists() and not home.is_in_step
+    if not waits and home.collected.exists() and not (home.is_checked and home.is_in_step):
         raise dg.Failure(
             "the warehouse was not published: its tables were not checked, or a check failed; mend what the "
             "checks name, and run the job `publish`"

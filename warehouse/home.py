@@ -10,6 +10,9 @@ from warehouse.files import written_aside
 # use a home of this code. The other way round nothing is needed: all is made anew of the pages.
 VERSION = 1
 
+# The stages whose tables must pass blocking checks before a warehouse is made of them.
+CHECKED_STAGES = ("manifests", "rankings")
+
 
 class HomeError(Exception):
     """A home that this version of the project can't use; says why, and what to do."""
@@ -119,21 +122,21 @@ class Home:
         """What version of all parts the rankings were made of."""
         return self.directory / "tables" / "ranked"
 
-    @property
-    def is_ranked(self) -> bool:
-        """Whether the rankings are of the tables as they were collected last."""
-        texts = [path.read_text() if path.exists() else None for path in (self.collected, self.ranked)]
-        return texts[0] is not None and texts[0] == texts[1]
-
     def checked(self, stage: str) -> Path:
-        """What version of all parts the blocking checks of a stage (manifests, rankings) passed last."""
+        """What version of all parts the blocking checks of a stage passed last; none, where one failed."""
         return self.directory / "tables" / f"checked-{stage}"
 
     @property
     def is_checked(self) -> bool:
-        """Whether all blocking checks passed on the tables as they were collected last."""
-        passed = {path.read_text() for path in map(self.checked, ("manifests", "rankings")) if path.exists()}
-        return passed == {self.collected.read_text()} if self.collected.exists() else True
+        """Whether the blocking checks of both stages passed when they ran last, on whichever version."""
+        return all(self.checked(stage).exists() for stage in CHECKED_STAGES)
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether the rankings, and the checks that passed, are of the tables as they were collected last."""
+        followers = [self.ranked, *map(self.checked, CHECKED_STAGES)]
+        versions = {path.read_text() for path in followers if path.exists()}
+        return self.collected.exists() and versions == {self.collected.read_text()}
 
     def table(self, name: str) -> Path:
         """The Parquet file of a table."""

@@ -597,6 +597,10 @@ TABLES: dict[str, Table] = {
 }
 
 
+# The tables that hold manifests, with the column that names each by its digest.
+DIGESTS = {table.name: table.key[0] for table in TABLES.values() if "manifest" in table.schema.names}
+
+
 def columns_version(tables: Iterable[Table]) -> str:
     """Stands for the columns of these tables: what was made for other columns has to be made anew."""
     said = [(table.name, column.name, str(column.type)) for table in tables for column in table.columns]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import warehouse
 from tests.exports.exported import HOSTILE_NAMES, digest_of_manifest, home_of
 from warehouse.exports import export
-from warehouse.exports.manifests import MANIFEST_TABLES, as_yaml, file_name
+from warehouse.exports.manifests import as_yaml, file_name
 from warehouse.home import Home
+from warehouse.tables import DIGESTS
 
 SOME = ["projects", "implementations", "protocols", "environments", "runs"]
 
@@ -25,7 +26,7 @@ def manifests_of(home: Home, tables: list[str]) -> dict[str, str]:
             digest: manifest
             for table in tables
             for digest, manifest in connection.execute(
-                f"select {MANIFEST_TABLES[table]}, manifest::varchar from {table}"
+                f"select {DIGESTS[table]}, manifest::varchar from {table}"
             ).fetchall()
         }
 
@@ -35,7 +36,7 @@ def test_json_files_are_the_canonical_json_that_the_digests_name(
 ) -> None:
     export(tmp_path / "json", "json", home=published_home.directory)
     files = [path.read_text("utf-8") for path in (tmp_path / "json").glob("*/*.json")]
-    assert sorted(files) == sorted(manifests_of(published_home, list(MANIFEST_TABLES)).values())
+    assert sorted(files) == sorted(manifests_of(published_home, list(DIGESTS)).values())
     for path in (tmp_path / "json").glob("*/*.json"):
         manifest = json.loads(path.read_text("utf-8"))
         assert path.parent.name == manifest["kind"]

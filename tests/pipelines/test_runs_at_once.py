@@ -6,19 +6,21 @@ That fifty real ones do is tried in `test_backfills`; here is what keeps them ap
 import fcntl
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.checks import unaccounted_submissions
+from pipelines.checks import check_manifests, check_rankings, unaccounted_submissions
 from pipelines.resources import Pipeline
 from tests.examples import GEMM, stamp
 from warehouse.assets import warehouse
 from warehouse.build import build_warehouse
 from warehouse.files import written_aside
-from warehouse.home import Home
+from warehouse.home import CHECKED_STAGES, Home
 from warehouse.parts import locked_parts, parts_version
 
 
@@ -37,6 +39,12 @@ def home(sample_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def lose_a_submission(home: Home) -> None:
     path = home.table("source_submissions")
     pq.write_table(pq.read_table(path).slice(1), path)
+
+
+def passed(checks: Callable[[Pipeline], Any]) -> bool:
+    """Run checks; whether all those that block passed."""
+    results = list(checks(Pipeline()))
+    return all(result.passed or result.severity != dg.AssetCheckSeverity.ERROR for result in results)
 
 
 def test_what_is_being_written_does_not_count_until_it_is_in_place(home: Home) -> None:
@@ -75,6 +83,36 @@ def test_tables_that_are_newer_than_the_ranks_or_not_checked_are_not_published(h
         home.checked(stage).write_text("another run's")
     assert dg.materialize([warehouse], resources={"pipeline": Pipeline()}).success
     assert stamp(home.warehouse) != published
+
+
+def test_who_finds_that_another_run_has_not_checked_its_tables_yet_leaves_them_to_it(home: Home) -> None:
+    for stage in CHECKED_STAGES:
+        home.checked(stage).write_text(home.collected.read_text())
+    published = stamp(home.warehouse)
+    lose_a_submission(home)
+    home.collected.write_text("another run's")
+    home.ranked.write_text("another run's")
+
+    assert dg.materialize([warehouse], resources={"pipeline": Pipeline()}).success
+    assert stamp(home.warehouse) == published
+
+    home.checked("manifests").write_text("another run's")
+    assert dg.materialize([warehouse], resources={"pipeline": Pipeline()}).success
+    assert stamp(home.warehouse) == published
+
+
+def test_tables_on_which_a_blocking_check_failed_are_not_published_by_a_later_run_either(home: Home) -> None:
+    assert passed(check_manifests)
+    assert passed(check_rankings)
+    assert home.is_checked
+    assert home.is_in_step
+    published = stamp(home.warehouse)
+    lose_a_submission(home)
+
+    assert not passed(check_manifests)
+    ended = dg.materialize([warehouse], resources={"pipeline": Pipeline()}, raise_on_error=False)
+    assert not ended.success
+    assert stamp(home.warehouse) == published
 
 
 def test_a_submission_is_not_missed_where_its_page_came_after_the_tables(home: Home) -> None:

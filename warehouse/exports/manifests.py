@@ -14,17 +14,7 @@ import duckdb
 import yaml
 
 from warehouse.exports.rows import batches_of
-
-# The tables that hold manifests, and the column that names each.
-MANIFEST_TABLES = {
-    "operations": "operation_digest",
-    "workloads": "workload_digest",
-    "projects": "project_digest",
-    "implementations": "implementation_digest",
-    "protocols": "protocol_digest",
-    "environments": "environment_digest",
-    "runs": "run_digest",
-}
+from warehouse.tables import DIGESTS
 
 
 def write_manifests(
@@ -33,7 +23,7 @@ def write_manifests(
     """Write each manifest of the tables as `<kind>/<name>-<digest>.<form>`; return how many, by kind."""
     written: dict[str, int] = {}
     for table in tables:
-        query = f"select {MANIFEST_TABLES[table]} as digest, manifest::varchar as manifest from {table}"
+        query = f"select {DIGESTS[table]} as digest, manifest::varchar as manifest from {table}"
         for batch in batches_of(connection, query):
             for row in batch.to_pylist():
                 manifest = json.loads(row["manifest"])
