@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.terminal import Column, print_table
+from warehouse import rows_of
 from warehouse.dossier import day, fixed, latency
 
 Row = dict[str, Any]
@@ -111,12 +112,6 @@ def standings(warehouse: duckdb.DuckDBPyConnection, *, family: str | None, stack
     if stack:
         return rows_of(warehouse.execute("from standings_by_stack where stack = $1", [stack]))
     return rows_of(warehouse.execute("from standings"))
-
-
-def rows_of(result: duckdb.DuckDBPyConnection) -> list[Row]:
-    """All rows of a result, by the names of its columns."""
-    names = [column[0] for column in result.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def names(warehouse: duckdb.DuckDBPyConnection, what: str) -> list[str]:

@@ -80,15 +80,25 @@ def run_rebuild(settings: Settings, instance: DagsterInstance) -> list[str]:
 
 
 def _run_job(name: str, instance: DagsterInstance, tags: dict[str, str]) -> dg.ExecuteInProcessResult:
-    result = defs.resolve_job_def(name).execute_in_process(
-        instance=instance,
-        tags={**tags, **BY_COMMAND},
-        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-        raise_on_error=False,
-    )
+    result = _executed(name, instance, tags, {})
     if not result.success:
         raise Failed(why_it_failed(result))
     return result
+
+
+def _executed(
+    name: str, instance: DagsterInstance, tags: dict[str, str], config: dict[str, Any]
+) -> dg.ExecuteInProcessResult:
+    """A job, run to its end in this process; `config` is that of the pipeline."""
+    return defs.resolve_job_def(name).execute_in_process(
+        instance=instance,
+        tags={**tags, **BY_COMMAND},
+        run_config={
+            "resources": {"pipeline": {"config": config}},
+            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+        },
+        raise_on_error=False,
+    )
 
 
 def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
@@ -100,15 +110,7 @@ def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
         raise Failed("the source lists no kernels")
     instance.add_dynamic_partitions(kernels.name or "", [row["kernel_key"] for row in rows])
     keys = instance.get_dynamic_partitions(kernels.name or "")
-    result = defs.resolve_job_def("ingest").execute_in_process(
-        instance=instance,
-        tags={**range_tags(keys), **BY_COMMAND},
-        run_config={
-            "resources": {"pipeline": {"config": _config(settings, source.tally.requests)}},
-            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-        },
-        raise_on_error=False,
-    )
+    result = _executed("ingest", instance, range_tags(keys), _config(settings, source.tally.requests))
     failed_steps = {event.step_key for event in result.all_events if event.is_step_failure}
     # A run that could not fetch some kernels has done all the rest, and its outcome names them.
     if not result.success and failed_steps != {check_fetching.node_def.name}:

@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.text import Text
 
 from assets.rankings.compare import Comparison, Side
-from pipelines.answers import UNKNOWN, NoAnswer, Row, rows_of
+from pipelines.answers import UNKNOWN, NoAnswer, Row
 from pipelines.terminal import Column, print_pairs, print_table, printable
+from warehouse import rows_of
 from warehouse.dossier import MANIFEST, Line, day, dossier, fixed, latency
 
 # What a name can mean: an id at the source; else the start of a digest; else a submission known by its cases.

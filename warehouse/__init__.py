@@ -9,9 +9,10 @@ DuckDB and Arrow are imported when they are needed: who wants another module of 
 """
 
 import os
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from warehouse.home import Home, HomeError
 
@@ -25,7 +26,7 @@ class WarehouseError(Exception):
 
 
 def connect(home: Path | str | None = None) -> "duckdb.DuckDBPyConnection":
-    """A connection to the warehouse, which can't change it; times are shown in UTC.
+    """A connection to the warehouse, opened to be read only; times are shown in UTC.
 
     `home` is the directory where everything is kept: by default `$KERNELINDEX_HOME`, else `data`. A
     connection keeps the warehouse that was there when it was made; a later one sees what was published since.
@@ -65,6 +66,23 @@ def warehouse_file(home: Path | str | None = None) -> Path:
     return file
 
 
+def tables_and_views(connection: "duckdb.DuckDBPyConnection") -> list[str]:
+    """The names of all tables and views of the warehouse of a connection that `connect` made."""
+    listed = "select table_name from information_schema.tables where table_catalog = 'warehouse'"
+    return [name for (name,) in connection.execute(listed).fetchall()]
+
+
+def nearest(name: str, there: Sequence[str]) -> str:
+    """Of the names that are there those that are spelt like this one, or else all, in words."""
+    return ", ".join(get_close_matches(name, there) or sorted(there))
+
+
+def rows_of(result: "duckdb.DuckDBPyConnection") -> list[dict[str, Any]]:
+    """All rows of a result, by the names of its columns."""
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
 def table(name: str, home: Path | str | None = None) -> "pa.Table":
     """A table or view of the warehouse, whole, as Arrow; `.to_pandas()` makes a data frame of it.
 
@@ -73,15 +91,10 @@ def table(name: str, home: Path | str | None = None) -> "pa.Table":
     Raises WarehouseError where there is no warehouse or no such table.
     """
     with connect(home) as connection:
-        names = [
-            there
-            for (there,) in connection.execute(
-                "select table_name from information_schema.tables where table_catalog = 'warehouse'"
-            ).fetchall()
-        ]
-        if name not in names:
-            near = get_close_matches(name, names) or sorted(names)
-            raise WarehouseError(f"the warehouse has no table or view {name!r}; it has {', '.join(near)}")
+        if name not in (there := tables_and_views(connection)):
+            raise WarehouseError(
+                f"the warehouse has no table or view {name!r}; it has {nearest(name, there)}"
+            )
         rows = connection.table(f'"{name}"').to_arrow_table()
 
     from warehouse.tables import TABLES

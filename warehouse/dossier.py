@@ -105,7 +105,6 @@ def facts(run: Row) -> dict[str, str | None]:
     source = orjson.loads(run["manifest"])["spec"]["sourceNative"]["source"]
     is_case = run["workload_kind"] == "case"
     measured = f"case {run['case_id']}" if is_case else f"suite of {run['case_count']} cases"
-    axes = orjson.loads(run["case_axes"]) if run["case_axes"] else {}
     has_cases = run["fast_1_count"] is not None and run["fast_1_total"] is not None
     return {
         "implementation": run["project"],
@@ -115,7 +114,7 @@ def facts(run: Row) -> dict[str, str | None]:
         "source": _SOURCES.get(source, source),
         "external id": f"submission/{run['external_id']}",
         "status": run["status"],
-        "axes": ", ".join(f"{name}={value}" for name, value in axes.items()) or None,
+        "axes": (axes(run["case_axes"]) or None) if run["case_axes"] else None,
         "comparator": workload["correctness"]["comparator"],
         "correctness description": workload["correctness"].get("description"),
         "stack": f"{protocol['harness']['name']} {protocol['harness']['version']}",
@@ -150,6 +149,11 @@ def fixed(number: float, digits: int) -> str:
 def day(moment: datetime) -> str:
     """The day of a time in UTC, as 2026-08-24."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def axes(text: str) -> str:
+    """Axes, which come as JSON, as batch_size=4, seq_len=512."""
+    return ", ".join(f"{name}={value}" for name, value in orjson.loads(text).items())
 
 
 def operation(kernel: str) -> str:

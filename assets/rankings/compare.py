@@ -11,6 +11,7 @@ from typing import Any, Literal
 import duckdb
 
 from assets.rankings.run_names import NamedRun, NoRun, UnknownRun, find_run
+from warehouse import rows_of
 
 _SIDE = """
 select
@@ -131,7 +132,7 @@ def _head(warehouse: duckdb.DuckDBPyConnection, run: NamedRun) -> NamedRun:
 
 
 def _side(warehouse: duckdb.DuckDBPyConnection, run_digest: str) -> Side:
-    row = _row(warehouse.execute(_SIDE, [run_digest]))
+    (row,) = rows_of(warehouse.execute(_SIDE, [run_digest]))
     lists = {name: tuple(row[name] or ()) for name in ("flags", "reasons")}
     return Side(**{**row, **lists})
 
@@ -152,19 +153,13 @@ def _newer(one: datetime | None, other: datetime | None) -> Literal["run", "othe
 
 def _differences(warehouse: duckdb.DuckDBPyConnection, one: NamedRun, other: NamedRun) -> str:
     """The parts of the comparison key that differ, as `protocol (SOL … v1.0, SOL … v1.1) and …`."""
-    ones, others = (_row(warehouse.execute(_PARTS, [run.run_digest])) for run in (one, other))
+    ones, others = (rows_of(warehouse.execute(_PARTS, [run.run_digest]))[0] for run in (one, other))
     parts = [
         f"{part} ({_named(ones[part], others[part])})"
         for part in ones
         if ones[part]["key"] != others[part]["key"]
     ]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def _row(result: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """The one row of a result, by the names of its columns."""
-    names = [column[0] for column in result.description or ()]
-    return dict(zip(names, result.fetchall()[0], strict=True))
 
 
 def _named(one: dict[str, Any], other: dict[str, Any]) -> str:

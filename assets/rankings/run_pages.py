@@ -24,6 +24,7 @@ from assets.leaderboard.snapshots import SnapshotError, Snapshots
 from assets.manifests.identity import NotCanonical, key_of
 from assets.manifests.normalise import METRIC_KEY
 from assets.rankings.tables import opened
+from warehouse import rows_of
 from warehouse.dossier import facts
 from warehouse.home import Home
 from warehouse.parquet import table_of
@@ -171,10 +172,8 @@ def verify(tables: duckdb.DuckDBPyConnection, page: RunPage) -> Verification:
 
 def _our_run(tables: duckdb.DuckDBPyConnection, page: RunPage) -> Row | None:
     external_id = page.facts["external id"].removeprefix("submission/")
-    result = tables.execute(_OURS, [page.facts["run digest"], external_id])
-    names = [column[0] for column in result.description or ()]
-    rows = result.fetchall()
-    return dict(zip(names, rows[0], strict=True)) if rows else None
+    rows = rows_of(tables.execute(_OURS, [page.facts["run digest"], external_id]))
+    return rows[0] if rows else None
 
 
 def _digest_of(manifest: Mapping[str, Any]) -> str:

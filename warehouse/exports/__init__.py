@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 
 import duckdb
@@ -16,10 +15,10 @@ import duckdb
 import warehouse
 from warehouse.build import quoted
 from warehouse.exports.catalog import write_catalog
-from warehouse.exports.manifests import MANIFEST_TABLES, write_manifests
+from warehouse.exports.manifests import write_manifests
 from warehouse.exports.rows import write_rows
 from warehouse.files import directory_written_aside, holds_a_home
-from warehouse.tables import TABLES
+from warehouse.tables import DIGESTS, TABLES
 
 # What an export says of itself: only what this names is ever replaced.
 ABOUT = "export.json"
@@ -81,15 +80,13 @@ def _chosen(connection: duckdb.DuckDBPyConnection, form: str, tables: Sequence[s
             raise ExportError("a catalog holds all that belongs in it: leave out the tables, or the format")
         return []
     if form in ("json", "yaml"):
-        there, default = list(MANIFEST_TABLES), list(MANIFEST_TABLES)
+        there, default, what = list(DIGESTS), list(DIGESTS), "table with manifests"
     else:
-        listed = "select table_name from information_schema.tables where table_catalog = 'warehouse'"
-        there, default = [name for (name,) in connection.execute(listed).fetchall()], list(TABLES)
+        there, default, what = warehouse.tables_and_views(connection), list(TABLES), "table or view"
     for name in tables:
         if name not in there:
-            near = get_close_matches(name, there) or sorted(there)
-            what = "table with manifests" if there == default else "table or view"
-            raise ExportError(f"the warehouse has no {what} {name!r}; it has {', '.join(near)}")
+            near = warehouse.nearest(name, there)
+            raise ExportError(f"the warehouse has no {what} {name!r}; it has {near}")
     return list(dict.fromkeys(tables)) or default
 
 

@@ -1,7 +1,9 @@
 """How values read in tables: as short text, a dash for what is not known. Templates use these as filters."""
 
-import json
 from datetime import datetime
+
+from warehouse import dossier
+from warehouse.dossier import axes
 
 UNKNOWN = "–"
 
@@ -28,17 +30,12 @@ def percent(share: float | None) -> str:
 
 def day(moment: datetime | None) -> str:
     """The day of a moment, UTC."""
-    return UNKNOWN if moment is None else f"{moment:%Y-%m-%d}"
+    return UNKNOWN if moment is None else dossier.day(moment)
 
 
 def minute(moment: datetime | None) -> str:
     """A moment to the minute, UTC."""
     return UNKNOWN if moment is None else f"{moment:%Y-%m-%d %H:%M}"
-
-
-def axes(text: str) -> str:
-    """Axes, which come as JSON, as batch_size=4, seq_len=512."""
-    return ", ".join(f"{name}={value}" for name, value in json.loads(text).items())
 
 
 def known(value: object) -> object:
