@@ -23,17 +23,29 @@ and ($stack is null or stack = $stack)
 and ($family is null or family = $family)
 and ($project is null or project = $project)
 """
-_RANKING = f"from leaderboard where {_MATCHES} order by kernel, stack, gpu, display_order"
+# What is not plausible of a run, unless people found that it is right all the same.
+_OPEN_FLAGS = """
+left join (
+    select run_digest, list(flag order by flag) as open_flags
+    from flags
+    anti join (from decisions where decision = 'accept') using (run_digest)
+    group by run_digest
+) using (run_digest)
+"""
+_RANKED = f"""
+select leaderboard.*, coalesce(open_flags, []) as flags from leaderboard {_OPEN_FLAGS} where {_MATCHES}
+"""
+_RANKING = f"{_RANKED} order by kernel, stack, gpu, display_order"
 _BESTS = f"""
-from leaderboard
-where {_MATCHES}
+{_RANKED}
 qualify row_number() over (partition by comparison_key order by display_order) = 1
 order by rank, sol_score desc nulls last, kernel, stack, gpu
 """
 _RECORDS = f"""
-select records.*, family
+select records.*, family, coalesce(open_flags, []) as flags
 from records
 join named_groups using (comparison_key, kernel, stack, gpu)
+{_OPEN_FLAGS}
 where {_MATCHES}
 order by held_since desc nulls last, kernel, stack, gpu
 """
@@ -47,9 +59,9 @@ _NAMES = {
 
 TOP = (
     "rank", "project", "kernel", "stack", "gpu", "latency_ms", "ratio_to_best", "sol_score", "avg_speedup",
-    "external_id",
+    "external_id", "flags",
 )  # fmt: skip
-RECORDS = ("kernel", "stack", "gpu", "project", "latency_ms", "held_since", "external_id")
+RECORDS = ("kernel", "stack", "gpu", "project", "latency_ms", "held_since", "external_id", "flags")
 STANDINGS = (
     "project", "family", "stack", "groups", "firsts", "podiums", "median_rank", "mean_share_of_gap_closed",
     "records_held", "records_lost_lately",
@@ -74,6 +86,7 @@ _FORMS: Mapping[str, Callable[[Any], str]] = {
     "sol_score": lambda score: fixed(score, 4),
     "avg_speedup": lambda speedup: f"{fixed(speedup, 2)}×",
     "held_since": day,
+    "flags": ", ".join,
     "median_rank": lambda rank: f"{rank:g}",
     "mean_share_of_gap_closed": lambda share: f"{fixed(share * 100, 0)}%",
 }
@@ -90,14 +103,17 @@ class NoAnswer(Exception):
 def top(warehouse: duckdb.DuckDBPyConnection, **filters: str | None) -> list[Row]:
     """Ranked runs, as rows of `leaderboard`: of a kernel all that match; without one, the best of each group.
 
-    Filters are kernel, stack, family and project. Raises NoAnswer.
+    With each the flags that are open. Filters are kernel, stack, family and project. Raises NoAnswer.
     """
     _check_names(warehouse, filters)
     return rows_of(warehouse.execute(_RANKING if filters["kernel"] else _BESTS, filters))
 
 
 def records(warehouse: duckdb.DuckDBPyConnection, **filters: str | None) -> list[Row]:
-    """The records that stand, newest first, as rows of `records`. Filters as in `top`. Raises NoAnswer."""
+    """The records that stand, newest first, as rows of `records`, with the flags that are open.
+
+    Filters as in `top`. Raises NoAnswer.
+    """
     _check_names(warehouse, filters)
     return rows_of(warehouse.execute(_RECORDS, filters))
 
@@ -131,7 +147,7 @@ def show_rows(console: Console, rows: Sequence[Row], columns: Sequence[str], lim
         console,
         " · ".join(rows[0][name] for name in once),
         [
-            Column(_HEADINGS.get(name, name), is_number=name not in _TEXTS, folds=name in _FOLDED)
+            Column(_HEADINGS.get(name, name), is_number=name not in (*_TEXTS, "flags"), folds=name in _FOLDED)
             for name in varying
         ],
         [[_shown(name, row[name]) for name in varying] for row in rows[:limit]],

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
     from pipelines.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 console = Console()
 errors = Console(stderr=True)
 
@@ -60,8 +64,21 @@ def _live(help_: str, default: str | bool = False) -> Any:
     return typer.Option(help=help_, rich_help_panel="Fetching live", show_default=default)
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("kernelindex-pipeline"))
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version, and end."),
+    ] = False,
+) -> None:
     """The SOL-ExecBench leaderboard as manifests, runs and ranks in a DuckDB warehouse.
 
     \b
@@ -141,23 +158,30 @@ def ingest(
 def rebuild(home: Home = None) -> None:
     """Make anew, of the pages that are kept, all that is missing, damaged or of an older version.
 
-    It fetches nothing. Exits with 1 where it failed.
+    It fetches nothing. Exits with 1 where it failed, or where something is damaged that no page can mend.
 
     \b
     kernelindex rebuild
     """
     settings = _settings(home=home)
     _show_progress()
+    from pipelines.damage import damage_to
     from pipelines.instance import Busy, open_instance
     from pipelines.run import Failed, run_rebuild
     from warehouse.parts import PartError
 
     with open_instance(settings.kept()) as instance:
         try:
-            changed = run_rebuild(settings, instance)
+            made = run_rebuild(settings, instance)
         except (PartError, Busy, Failed) as problem:
             _fail(str(problem))
-    typer.echo(f"made anew: {', '.join(changed) or 'nothing: all was whole'}")
+    left = list(damage_to(settings.kept()))
+    shown = [*made[:5], *([f"and {len(made) - 5} more"] if len(made) > 5 else [])]
+    typer.echo(f"made anew: {', '.join(shown) or ('nothing' if left else 'nothing: all was whole')}")
+    for damage in left:
+        _complain(f"{damage.path}: {damage.problem}; {damage.next_step}")
+    if left:
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=FETCH)
@@ -207,12 +231,10 @@ def verify_pages(
     \b
     kernelindex verify run-3268.html
     """
-    kept = _settings(home=home).kept()
-    if not kept.warehouse.exists():
-        _fail(f"{kept.warehouse} is not there: run `kernelindex ingest` first", code=2)
     from pipelines import saved_pages
 
-    verified = saved_pages.verify_files(kept, files)
+    with _asking(home, code=2) as connection:
+        verified = saved_pages.verify_files(connection, files)
     if as_json:
         typer.echo(saved_pages.as_json(verified))
     else:
@@ -251,7 +273,7 @@ def compare(
     as_json: AsJson = False,
     home: Home = None,
 ) -> None:
-    """Compare a run with #1 of its comparison group, or with another run of that group.
+    """Compare a run with #1 of its comparison group (#1 with the next best), or with another run of it.
 
     Runs that measure different work, under different protocols or on different hardware are refused.
 
@@ -275,6 +297,8 @@ def compare(
         typer.echo(in_json(asdict(comparison)))
     else:
         show_comparison(screen(), comparison, group)
+        if other is None and comparison.run.rank == 1:
+            typer.echo("It is #1 of its group itself: beside it stands the best of the others.")
 
 
 @app.command(rich_help_panel=ASK)
@@ -289,7 +313,8 @@ def top(
 ) -> None:
     """Say who is ahead: a kernel's ranking or, without a kernel, the best run of each comparison group.
 
-    × best is the latency over that of #1. Ranks are by latency, and exist inside one comparison group only.
+    Ranks are by latency, inside one comparison group; groups stand in the order of rank, then SOL score.
+    × best is the latency over that of #1. Flags are what is not plausible of a run.
 
     \b
     kernelindex top --kernel 003_grouped_query_attention_with_rope_backward --stack v1.1
@@ -478,28 +503,31 @@ def doctor(as_json: AsJson = False, home: Home = None) -> None:
 @app.command(rich_help_panel=OPERATE)
 def ui(
     home: Home = None,
-    port: Annotated[int, typer.Option(help="Where it listens, on this machine only.")] = 3000,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Where it listens, on this machine only.", metavar="N")
+    ] = 3000,
 ) -> None:
     """Open Dagster's UI, with its daemon, on the same home.
 
     \b
     kernelindex ui --port 3001
     """
-    settings = _settings(home=home)
-    from pipelines.instance import prepare_instance
+    kept = _settings(home=home).kept()
+    from pipelines.ui import NotOpened, become_ui
 
-    prepare_instance(settings.kept())
-    command = ["dagster", "dev", "--module-name", "pipelines.definitions"]
-    address = ["--host", "127.0.0.1", "--port", str(port)]
-    os.execv(sys.executable, [sys.executable, "-m", *command, *address])
+    try:
+        become_ui(kept, port)
+    except NotOpened as problem:
+        _fail(str(problem))
 
 
 @contextmanager
 def _asking(
     home: Path | None,
     connect: Callable[[Path | None], "duckdb.DuckDBPyConnection"] = warehouse.connect,
+    code: int = 1,
 ) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """The warehouse, to ask it; what can't be answered ends the command with a sentence."""
+    """The warehouse, to ask it; what can't be answered ends the command with a sentence and this code."""
     import duckdb
 
     from pipelines.answers import NoAnswer
@@ -508,10 +536,10 @@ def _asking(
         with connect(home) as connection:
             yield connection
     except (warehouse.WarehouseError, NoAnswer) as problem:
-        _fail(str(problem))
+        _fail(str(problem), code)
     except duckdb.Error as problem:
         why = str(problem).splitlines()[0]
-        _fail(f"the warehouse is damaged or of another version: run `kernelindex rebuild` ({why})")
+        _fail(f"the warehouse is damaged or of another version: run `kernelindex rebuild` ({why})", code)
 
 
 def _show_rows(rows: list[dict[str, Any]], columns: Sequence[str], limit: int | None, as_json: bool) -> None:
@@ -524,14 +552,18 @@ def _show_rows(rows: list[dict[str, Any]], columns: Sequence[str], limit: int | 
 
 
 def _statements(given: str | None, file: Path | None) -> str:
-    if bool(given) == bool(file):
-        _fail('give either SQL, as `kernelindex sql "from leaderboard limit 5"`, or a file with --file')
+    if given and file:
+        _fail("SQL is given twice, as words and with --file: leave one of them out")
+    if not (given or file):
+        _fail('give SQL, as `kernelindex sql "from leaderboard limit 5"`, or a file with --file')
     try:
         if given == "-" or file == Path("-"):
             return sys.stdin.read()
         return file.read_text("utf-8") if file else given or ""
-    except (OSError, UnicodeError) as problem:
-        _fail(f"{file or 'standard input'} can't be read: {problem}")
+    except OSError as problem:
+        _fail(f"{file} can't be read: {problem.strerror}")
+    except UnicodeError:
+        _fail(f"{file or 'standard input'} can't be read: it is no text in UTF-8")
 
 
 def _forecast_in_words(settings: "Settings") -> str:
@@ -616,8 +648,13 @@ def _complain(sentence: str) -> None:
 
 def run() -> None:
     """The whole command; what any part of it can meet, as a full disk, ends it with a sentence."""
+    if sys.stdout is None:  # It was closed by whoever started this.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         app()
+    except SystemExit as ended:
+        # Whoever read the answer, as `head`, had enough: the code by which shells know that.
+        sys.exit(141 if isinstance(ended.__context__, BrokenPipeError) else ended.code)
     except HomeError as problem:
         _complain(str(problem))
         sys.exit(1)

@@ -16,6 +16,7 @@ import dagster as dg
 import duckdb
 import orjson
 from rich.console import Console
+from rich.filesize import decimal as in_units
 
 from pipelines.damage import REBUILD, damage_to
 from pipelines.instance import BY_COMMAND, is_held
@@ -28,6 +29,10 @@ from warehouse.home import VERSION, Home
 _INSTALLED = ("kernelindex-pipeline", "dagster", "duckdb", "pyarrow")
 _KEPT = ("snapshots", "parts", "inbox", "tables", "dagster", "warehouse.duckdb")
 _FRESH_FOR = timedelta(days=10)
+_NEWER = (
+    "`kernelindex ingest --source live` brings newer ones; the sample that ships with the project has none"
+)
+_INGEST = "run `kernelindex ingest`, or name another home, with --home or KERNELINDEX_HOME"
 _CLEARED = "nothing: the next `kernelindex ingest` or `kernelindex rebuild` clears that away"
 
 
@@ -89,7 +94,7 @@ def examine(home: Home) -> Report:
         findings.append(Finding(problem, _CLEARED, is_wrong=False))
     needed_bytes = 2 * (sizes["tables"] + sizes["warehouse.duckdb"])
     if free_bytes < needed_bytes:
-        problem = f"{_in_mb(free_bytes)} are free, and writing tables and warehouse anew takes that or more"
+        problem = f"{in_units(free_bytes)} are free, and writing tables and warehouse anew takes that or more"
         findings.append(Finding(problem, "make room on the disk"))
     return Report(
         installed={"python": platform.python_version(), **{name: version(name) for name in _INSTALLED}},
@@ -111,9 +116,9 @@ def show(console: Console, report: Report) -> None:
         console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)
 
     say(", ".join(f"{name} {installed}" for name, installed in report.installed.items()))
-    say(f"\n{report.home}, {_in_mb(report.free_bytes)} free")
+    say(f"\n{report.home}, {in_units(report.free_bytes)} free")
     for name, size_bytes in report.size_bytes.items():
-        say(f"{name:>18}  {_in_mb(size_bytes):>10}")
+        say(f"{name:>18}  {in_units(size_bytes):>10}")
     newest = report.newest_page
     say(f"\n       newest page  {f'{newest:%Y-%m-%d %H:%M} UTC' if newest else 'none'}")
     run = report.last_run
@@ -129,7 +134,7 @@ def show(console: Console, report: Report) -> None:
 def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
     """When the newest page of the warehouse came, and what is to say of what it holds."""
     if not home.warehouse.exists():
-        next_step = REBUILD if home.kernel_listing.exists() else "run `kernelindex ingest`"
+        next_step = REBUILD if home.kernel_listing.exists() else _INGEST
         return None, [Finding(f"{home.warehouse} is not there", next_step)]
     try:
         with duckdb.connect(home.warehouse, read_only=True) as warehouse:
@@ -149,7 +154,7 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
         )
     if newest_page and datetime.now(UTC) - newest_page > _FRESH_FOR:
         problem = f"the newest page is older than {_FRESH_FOR.days} days"
-        findings.append(Finding(problem, "run `kernelindex ingest`", is_wrong=False))
+        findings.append(Finding(problem, _NEWER, is_wrong=False))
     return newest_page, findings
 
 
@@ -189,7 +194,3 @@ def _size_bytes(path: Path) -> int:
 def _free_bytes(directory: Path) -> int:
     there = next(path for path in [directory, *directory.parents] if path.exists())
     return shutil.disk_usage(there).free
-
-
-def _in_mb(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:,.1f} MB"

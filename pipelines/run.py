@@ -17,6 +17,8 @@ from pipelines.instance import BY_COMMAND, only_command
 from pipelines.jobs import delete_runs, range_tags
 from pipelines.resources import Pipeline
 from pipelines.settings import Settings
+from warehouse.home import Home
+from warehouse.tables import TABLES
 
 
 class Failed(Exception):
@@ -66,8 +68,8 @@ def run_saved_pages(settings: Settings, instance: DagsterInstance) -> None:
 def run_rebuild(settings: Settings, instance: DagsterInstance) -> list[str]:
     """Make anew, of the pages that are kept, all that is missing, damaged or of another version.
 
-    Return the tables that changed. Raises Busy while another command ingests into the home, PartError where
-    the listing of kernels is damaged, Failed where no pages are kept, or where the run failed.
+    Return the files below the home that were written. Raises Busy while another command ingests into it,
+    PartError where the listing of kernels is damaged, Failed where no pages are kept or the run failed.
     """
     home = settings.kept()
     with only_command(home, instance):
@@ -76,7 +78,15 @@ def run_rebuild(settings: Settings, instance: DagsterInstance) -> list[str]:
             raise Failed(f"{home.directory} keeps no pages yet: run `kernelindex ingest`")
         instance.add_dynamic_partitions(kernels.name or "", keys)
         keys = list(instance.get_dynamic_partitions(kernels.name or ""))
-        return _changed_tables(_run_job("publish", instance, range_tags(keys)))
+        before = _written_at(home)
+        _run_job("publish", instance, range_tags(keys))
+        return [file for file, at in _written_at(home).items() if before.get(file) != at]
+
+
+def _written_at(home: Home) -> dict[str, int]:
+    """When each file that is made of pages was written last, by its name below the home."""
+    files = [home.warehouse, *map(home.table, TABLES), *home.parts("manifests"), home.case_runs]
+    return {str(path.relative_to(home.directory)): path.stat().st_mtime_ns for path in files if path.exists()}
 
 
 def _run_job(name: str, instance: DagsterInstance, tags: dict[str, str]) -> dg.ExecuteInProcessResult:
@@ -131,9 +141,9 @@ def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
             reason = jobs.why_it_failed(event)
             if says_full(reason):
                 return f"step {event.step_key} failed: {FULL} ({reason})"
-            return (
-                f"step {event.step_key} of run {result.run_id} failed: {reason}; `kernelindex ui` shows more"
-            )
+            # A reason that says what to do needs no other.
+            more = "" if "`kernelindex" in reason else "; `kernelindex ui` shows more"
+            return f"step {event.step_key} of run {result.run_id} failed: {reason}{more}"
     return f"run {result.run_id} failed; `kernelindex ui` shows why"
 
 

@@ -99,18 +99,17 @@ def show_taken_in(console: Console, home: Home, pages: dict[Path, SavedPage]) ->
     return good
 
 
-def verify_files(home: Home, files: Iterable[Path]) -> list[Verified]:
+def verify_files(warehouse: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> list[Verified]:
     """Verify run pages against the published warehouse, each file on its own."""
     verified = []
-    with duckdb.connect(home.warehouse, read_only=True) as warehouse:
-        for file in files:
-            try:
-                text = read_file(file)
-                if kind_of(text) == "submission":
-                    raise Unreadable("it is a page of a submission; `kernelindex read` takes those")
-                verified.append(Verified(str(file), verify(warehouse, read_run_page(text))))
-            except (Unreadable, InboxError) as problem:
-                verified.append(Verified(str(file), None, str(problem)))
+    for file in files:
+        try:
+            text = read_file(file)
+            if kind_of(text) == "submission":
+                raise Unreadable("it is a page of a submission; `kernelindex read` takes those")
+            verified.append(Verified(str(file), verify(warehouse, read_run_page(text))))
+        except (Unreadable, InboxError) as problem:
+            verified.append(Verified(str(file), None, str(problem)))
     return verified
 
 

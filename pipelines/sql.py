@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +73,17 @@ def show_result(console: Console, result: duckdb.DuckDBPyRelation) -> None:
 
 
 def written(result: duckdb.DuckDBPyRelation, format_: str) -> bytes:
-    """What statements gave as csv, json, markdown or parquet."""
+    """What statements gave as csv, json, markdown or parquet.
+
+    In JSON and Parquet columns of one name are told apart as in a DuckDB table: `a` and `a_1`.
+    """
+    names = result.select("*").columns
     if format_ == "parquet":
         import pyarrow as pa  # Takes long to import.
         import pyarrow.parquet as pq
 
         file = pa.BufferOutputStream()
-        pq.write_table(result.to_arrow_table(), file)
+        pq.write_table(result.to_arrow_table().rename_columns(names), file)
         return bytes(file.getvalue().to_pybytes())
     rows = result.fetchall()
     if format_ == "csv":
@@ -94,7 +99,7 @@ def written(result: duckdb.DuckDBPyRelation, format_: str) -> bytes:
     records = [
         {
             name: json.loads(value) if parse and value is not None else value
-            for name, value, parse in zip(result.columns, row, is_json, strict=True)
+            for name, value, parse in zip(names, row, is_json, strict=True)
         }
         for row in rows
     ]
@@ -103,14 +108,17 @@ def written(result: duckdb.DuckDBPyRelation, format_: str) -> bytes:
 
 def _text(value: Any) -> str:
     """A value as text; lists and structs as JSON; nothing where there is none."""
-    value = plain(value)
     match value:
         case None:
             return ""
-        case bool() | dict() | list():
-            return json.dumps(value, ensure_ascii=False)
+        case Decimal():
+            return f"{value:f}"
+        case float():
+            return str(value)  # Also inf, -inf and nan: DuckDB reads these.
+        case bool() | dict() | list() | tuple():
+            return json.dumps(plain(value), ensure_ascii=False)
         case _:
-            return str(value)
+            return str(plain(value))
 
 
 def _markdown(value: Any) -> str:

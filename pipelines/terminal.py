@@ -92,14 +92,14 @@ def as_json(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: numbers that are none, and infinity, are null; times are in UTC."""
+    """A value as JSON has it; what it has no number for is "Infinity", "-Infinity" or "NaN"; times in UTC."""
     match value:
         case dict():
             return {str(name): plain(item) for name, item in value.items()}
         case list() | tuple():
             return [plain(item) for item in value]
         case float():
-            return value if math.isfinite(value) else None
+            return value if math.isfinite(value) else json.dumps(value)
         case None | bool() | int() | str():
             return value
         case Decimal():

@@ -62,7 +62,10 @@ def warehouse_file(home: Path | str | None = None) -> Path:
         raise WarehouseError(str(problem)) from problem
     file = kept.warehouse
     if not file.exists():
-        raise WarehouseError(f"{file} is not there: run `kernelindex ingest` first")
+        raise WarehouseError(
+            f"{file} is not there: run `kernelindex ingest` first, or name another home, with --home or "
+            "KERNELINDEX_HOME"
+        )
     return file
 
 

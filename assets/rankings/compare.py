@@ -1,4 +1,4 @@
-"""Two runs beside each other: a run and the head of its comparison group, or any two runs of one group.
+"""Two runs beside each other: a run and the best other of its comparison group, or any two runs of one group.
 
 Runs of different groups are refused: what a ratio of theirs would say is false. How the answer is shown
 belongs to whoever asks.
@@ -90,13 +90,13 @@ class Comparison:
 
 
 def compare(warehouse: duckdb.DuckDBPyConnection, run: str, other: str | None = None) -> Comparison:
-    """Compare a run with another, or else with the head of its group.
+    """Compare a run with another, or else with the head of its group; the head with the next best.
 
     Runs are named by submission, or by digest or the start of it. Raises UnknownRun where a name leads to
-    no run, NotComparable where the two are of different groups, or the group has no head.
+    no run, NotComparable where the two are of different groups, or no other run of the group is ranked.
     """
     one = _run(warehouse, run)
-    another = _head(warehouse, one) if other is None else _run(warehouse, other)
+    another = _best_other(warehouse, one) if other is None else _run(warehouse, other)
     if one.comparison_key != another.comparison_key:
         raise NotComparable(
             f"submissions {one.external_id} and {another.external_id} are in different comparison groups: "
@@ -120,15 +120,18 @@ def _run(warehouse: duckdb.DuckDBPyConnection, name: str) -> NamedRun:
     return found
 
 
-def _head(warehouse: duckdb.DuckDBPyConnection, run: NamedRun) -> NamedRun:
-    (head,) = warehouse.execute(
-        "select head_run_digest from comparison_groups where comparison_key = $1", [run.comparison_key]
-    ).fetchall()[0]
-    if head is None:
+def _best_other(warehouse: duckdb.DuckDBPyConnection, run: NamedRun) -> NamedRun:
+    found = warehouse.execute(
+        "select run_digest from rankings where comparison_key = $1 and run_digest <> $2 "
+        "order by display_order limit 1",
+        [run.comparison_key, run.run_digest],
+    ).fetchone()
+    if found is None:
         raise NotComparable(
-            f"no run of submission {run.external_id}'s comparison group is ranked, so none is its head"
+            f"no other run of submission {run.external_id}'s comparison group is ranked: "
+            "there is none to compare it with"
         )
-    return _run(warehouse, head)
+    return _run(warehouse, found[0])
 
 
 def _side(warehouse: duckdb.DuckDBPyConnection, run_digest: str) -> Side:

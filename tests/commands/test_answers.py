@@ -2,12 +2,15 @@
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from pipelines import answers
 from tests.commands.asking import (
     FLAGGED,
     GQA_BACKWARD,
@@ -22,7 +25,7 @@ def test_who_leads_a_kernel_and_by_how_much(kernelindex: Kernelindex) -> None:
     ended = kernelindex("top", "--kernel", GQA_BACKWARD, "--stack", "v1.1")
     assert ended.lines[:-1] == [
         f"{GQA_BACKWARD} · v1.1 · NVIDIA B200",
-        "rank  project                   latency  × best     SOL  speedup  submission",
+        "rank  project                   latency  × best     SOL  speedup  submission  flags",
         "   1  Amir M. Mir | SF Tensor  343.8 µs    1.00  0.6728    1.74×       28584",
         "   2  doubleAI                 348.3 µs    1.01  0.6671    1.72×       19945",
         "   3  Gilded Quail             486.0 µs    1.41  0.5542    1.22×       26346",
@@ -46,6 +49,30 @@ def test_a_project_is_shown_at_its_best_in_each_group(kernelindex: Kernelindex) 
 def test_families_and_stacks_narrow_it_down(kernelindex: Kernelindex) -> None:
     rows = kernelindex("top", "--family", "normalization", "--stack", "v1.0", "--json").json
     assert {(row["family"], row["stack"]) for row in rows} == {("normalization", "v1.0")}
+
+
+def test_flags_stand_beside_the_runs_that_have_them(kernelindex: Kernelindex, published_home: Home) -> None:
+    for command in ("top", "records"):
+        asked = (command, "--family", "attention", "--home", published_home.directory)
+        flagged = [line for line in kernelindex(*asked).lines if line.endswith("BELOW_SUITE_BOUND")]
+        assert {line.split()[-2] for line in flagged} == {"15511", "20107"}
+        rows = kernelindex(*asked, "--json").json
+        assert {row["external_id"] for row in rows if row["flags"] == ["BELOW_SUITE_BOUND"]} == {
+            "15511",
+            "20107",
+        }
+        assert {row["external_id"] for row in rows if row["flags"] != []} == {"15511", "20107"}
+
+
+def test_a_flag_that_people_accepted_is_open_no_more(published_home: Home, tmp_path: Path) -> None:
+    with duckdb.connect(shutil.copy(published_home.warehouse, tmp_path)) as warehouse:
+        warehouse.execute(
+            "insert into decisions by name select external_id, run_digest, 'accept' as decision, "
+            "now() as decided_at, '' as who, '' as why, '' as link from runs where external_id = '15511'"
+        )
+        rows = answers.top(warehouse, kernel=None, stack=None, family=None, project=None)
+    flags = {row["external_id"]: row["flags"] for row in rows}
+    assert (flags["15511"], flags["20107"]) == ([], ["BELOW_SUITE_BOUND"])
 
 
 def test_what_is_left_out_is_said(kernelindex: Kernelindex) -> None:
@@ -85,7 +112,7 @@ def test_who_holds_the_records_the_newest_first(kernelindex: Kernelindex) -> Non
     assert [row["held_since"] for row in rows] == sorted((row["held_since"] for row in rows), reverse=True)
     assert str(RETRACTED) not in {row["external_id"] for row in rows}
     assert kernelindex("records", "--kernel", GQA_BACKWARD, "--stack", "v1.1").lines[1:3] == [
-        " latency  held since  submission",
+        " latency  held since  submission  flags",
         "343.8 µs  2026-07-26       28584",
     ]
 
@@ -113,6 +140,13 @@ def test_a_run_is_compared_with_the_first_of_its_group(kernelindex: Kernelindex)
     assert ["latency", "486.0 µs", "343.8 µs", "1.41×"] in cells
     assert ["SOL", "0.5542", "0.6728", "-0.1186"] in cells
     assert ["observed", "2026-07-20", "2026-07-26", "older"] in cells
+    assert "the best of the others" not in kernelindex("compare", "26346").text
+
+
+def test_the_first_of_its_group_is_compared_with_the_next_best_and_says_so(kernelindex: Kernelindex) -> None:
+    text = kernelindex("compare", "28584").text
+    assert text.splitlines()[1].split() == ["submission", "28584", "submission", "19945"]
+    assert "It is #1 of its group itself: beside it stands the best of the others." in text
 
 
 def test_any_two_runs_of_a_group_are_compared(kernelindex: Kernelindex) -> None:
@@ -174,21 +208,31 @@ def on_a_terminal(home: Home, *arguments: str, **environment: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "command", [["show", "1"], ["compare", "1"], ["top"], ["records"], ["standings"], ["sql", "select 1"]]
+    "command",
+    [
+        ["show", "1"],
+        ["compare", "1"],
+        ["top"],
+        ["records"],
+        ["standings"],
+        ["sql", "select 1"],
+        ["verify", "page.html"],
+    ],
 )
 def test_without_a_warehouse_each_command_says_what_to_do(
     kernelindex: Kernelindex, tmp_path: Path, command: list[str]
 ) -> None:
     ended = kernelindex(*command, "--home", tmp_path)
-    assert ended.code == 1
+    assert ended.code == (2 if command[0] == "verify" else 1)
     assert "warehouse.duckdb is not there: run `kernelindex ingest` first" in ended.complaint
+    assert "or name another home, with --home or KERNELINDEX_HOME" in ended.complaint
 
 
-@pytest.mark.parametrize("command", [["top"], ["sql", "select 1"], ["show", "3268"]])
+@pytest.mark.parametrize("command", [["top"], ["sql", "select 1"], ["show", "3268"], ["verify", "page.html"]])
 def test_a_warehouse_that_is_damaged_is_named(
     kernelindex: Kernelindex, tmp_path: Path, command: list[str]
 ) -> None:
     (tmp_path / "warehouse.duckdb").write_bytes(b"not a database")
     ended = kernelindex(*command, "--home", tmp_path)
-    assert ended.code == 1
+    assert ended.code == (2 if command[0] == "verify" else 1)
     assert "warehouse.duckdb can't be read: run `kernelindex" in ended.complaint

@@ -1,9 +1,11 @@
 """`kernelindex --help` and completion: what they teach is true, and they come at once."""
 
+import os
 import re
 import shlex
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import typer
 
 from pipelines.cli import app
 from tests.commands.asking import GQA_BACKWARD, Kernelindex
+from warehouse.home import Home
 
 COMMANDS = typer.main.get_group(app).commands
 ASKING = ("show", "compare", "top", "records", "standings", "sql")
@@ -44,6 +47,12 @@ def test_each_command_shows_examples_that_it_understands(command: str) -> None:
         assert name == command
 
 
+def test_help_and_version_are_there_as_everywhere(kernelindex: Kernelindex) -> None:
+    for command in ([], ["top"]):
+        assert kernelindex(*command, "-h").text == kernelindex(*command, "--help").text
+    assert kernelindex("--version").text == f"{version('kernelindex-pipeline')}\n"
+
+
 def test_help_lists_commands_by_what_they_are_for(kernelindex: Kernelindex) -> None:
     text = kernelindex("--help").text
     panels = ["Fetch and publish", "Look things up", "Hand on", "Operate"]
@@ -63,6 +72,45 @@ def test_who_asks_does_not_wait_for_dagster_and_arrow(kernelindex: Kernelindex, 
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     assert ended.stderr.strip() == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["top"],
+        ["top", "--json"],
+        ["show", "3268"],
+        ["sql", "from runs", "--format", "csv"],
+        ["doctor"],
+    ],
+    ids=" ".join,
+)
+def test_where_nobody_reads_on_it_ends_quietly_and_as_others_do(
+    asked_home: Home, arguments: list[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = started(asked_home, sys.executable, "-m", "pipelines.cli", *arguments, stdout=writer)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["top"], ["top", "--json"], ["sql", "select 1", "--format", "parquet"]]
+)
+def test_an_output_that_is_closed_is_none(asked_home: Home, arguments: list[str]) -> None:
+    closing = ["sh", "-c", '"$@" >&-', "sh"]
+    ended = started(asked_home, *closing, sys.executable, "-m", "pipelines.cli", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def started(home: Home, *command: str, stdout: int | None = None) -> subprocess.CompletedProcess[str]:
+    """A command that ran in a process of its own."""
+    environment = {**os.environ, "KERNELINDEX_HOME": str(home.directory)}
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, env=environment, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(

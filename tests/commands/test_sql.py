@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,7 +16,8 @@ FIRST = (
     f"select project, rank from leaderboard where kernel = '{GQA_BACKWARD}' and stack = 'v1.1' order by rank"
 )
 OF_HOSTILE = f"select project from leaderboard where submission_id = {OF_HOSTILE_NAME}"
-ODD = "select null as a, 'nan'::double as b, [1, 2] as c, '2026-08-14 05:38:44Z'::timestamptz as d, true as e"
+ODD = "select null as a, [1, 2] as b, '2026-08-14 05:38:44Z'::timestamptz as c, true as d"
+NO_NUMBERS = "select 'inf'::double as a, '-inf'::double as b, ['nan'::float] as c, 'nan'::double as d"
 
 
 def test_a_table_is_for_people(kernelindex: Kernelindex) -> None:
@@ -43,9 +45,9 @@ def test_csv_holds_the_data_as_it_is(kernelindex: Kernelindex) -> None:
     assert rows == [["project"], [HOSTILE]]
 
 
-def test_json_has_lists_and_objects_and_null_for_what_is_no_number(kernelindex: Kernelindex) -> None:
+def test_json_has_lists_and_objects(kernelindex: Kernelindex) -> None:
     assert kernelindex("sql", ODD, "--format", "json").json == [
-        {"a": None, "b": None, "c": [1, 2], "d": "2026-08-14T05:38:44Z", "e": True}
+        {"a": None, "b": [1, 2], "c": "2026-08-14T05:38:44Z", "d": True}
     ]
     (row,) = kernelindex("sql", "select manifest from runs limit 1", "--format", "json").json
     assert row["manifest"]["kind"] == "BenchmarkRun"
@@ -53,7 +55,37 @@ def test_json_has_lists_and_objects_and_null_for_what_is_no_number(kernelindex: 
 
 def test_csv_writes_the_same_values(kernelindex: Kernelindex) -> None:
     written = kernelindex("sql", ODD, "--format", "csv").text
-    assert written == 'a,b,c,d,e\n,,"[1, 2]",2026-08-14T05:38:44Z,true\n'
+    assert written == 'a,b,c,d\n,"[1, 2]",2026-08-14T05:38:44Z,true\n'
+
+
+def test_what_is_no_number_is_written_as_duckdb_reads_it(kernelindex: Kernelindex) -> None:
+    written = kernelindex("sql", NO_NUMBERS, "--format", "csv").text
+    assert written == 'a,b,c,d\ninf,-inf,"[""NaN""]",nan\n'
+    assert (
+        kernelindex("sql", NO_NUMBERS, "--format", "markdown").lines[2]
+        == '| inf | -inf | \\["NaN"\\] | nan |'
+    )
+    assert kernelindex("sql", NO_NUMBERS).lines[1].split() == ["inf", "-inf", '["NaN"]', "nan"]
+
+
+def test_what_is_no_number_is_a_string_in_json(kernelindex: Kernelindex) -> None:
+    assert kernelindex("sql", NO_NUMBERS, "--format", "json").json == [
+        {"a": "Infinity", "b": "-Infinity", "c": ["NaN"], "d": "NaN"}
+    ]
+
+
+def test_decimals_keep_all_their_digits(kernelindex: Kernelindex) -> None:
+    decimals = "select 12345678901234567890.0123456789::decimal(38, 10) as a, 1e-9::decimal(10, 10) as b"
+    written = kernelindex("sql", decimals, "--format", "csv").text
+    assert written == "a,b\n12345678901234567890.0123456789,0.0000000010\n"
+
+
+def test_columns_of_one_name_are_told_apart(kernelindex: Kernelindex) -> None:
+    twice = "select 1 as a, 2 as a"
+    assert kernelindex("sql", twice, "--format", "json").json == [{"a": 1, "a_1": 2}]
+    parquet = kernelindex("sql", twice, "--format", "parquet").written
+    assert pq.read_table(io.BytesIO(parquet)).to_pylist() == [{"a": 1, "a_1": 2}]
+    assert kernelindex("sql", twice, "--format", "csv").text == "a,a\n1,2\n"
 
 
 def test_names_mean_nothing_in_markdown(kernelindex: Kernelindex) -> None:
@@ -92,9 +124,10 @@ def test_statements_come_from_a_file_or_from_standard_input(kernelindex: Kerneli
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give either SQL, as"),
-        (["select 1", "--file", "x.sql"], "give either SQL, as"),
-        (["--file", "none.sql"], "none.sql can't be read: "),
+        ([], "give SQL, as"),
+        (["select 1", "--file", "x.sql"], "SQL is given twice, as words and with --file"),
+        (["--file", "none.sql"], "none.sql can't be read: No such file or directory\n"),
+        (["--file", sys.executable], "can't be read: it is no text in UTF-8"),
         (["/* nothing */"], "the last statement gives nothing; end with a query"),
         (["select nosuch from runs"], 'Referenced column "nosuch" not found'),
         (["select * form runs"], "\n\nLINE 1: select * form runs\n                      ^"),

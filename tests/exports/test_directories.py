@@ -57,6 +57,13 @@ def test_what_no_export_wrote_is_left_alone(published_home: Home, tmp_path: Path
         assert contents(tmp_path) == before
 
 
+def test_a_directory_that_can_not_be_written_is_named_with_why(published_home: Home, tmp_path: Path) -> None:
+    directory = tmp_path / ("x" * 250)
+    with pytest.raises(ExportError) as refused:
+        export(directory, "csv", ["projects"], published_home.directory)
+    assert str(refused.value) == f"{directory} can't be written: File name too long"
+
+
 def test_the_directory_that_one_stands_in_is_not_replaced(
     published_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from assets.rankings.compare import NotComparable, compare
 from assets.rankings.run_names import UnknownRun
-from tests.rankings.boards import judged, published
+from tests.rankings.boards import Row, judged, published
 from warehouse.home import Home
 
 
@@ -34,10 +34,9 @@ def test_any_two_runs_of_a_group_are_compared_by_whatever_name(warehouse: duckdb
     assert (there.newer, back.newer) == ("run", "other")
 
 
-def test_the_head_is_compared_with_itself(warehouse: duckdb.DuckDBPyConnection) -> None:
+def test_the_head_is_compared_with_the_next_best(warehouse: duckdb.DuckDBPyConnection) -> None:
     comparison = compare(warehouse, "28584")
-    assert comparison.run == comparison.other
-    assert (comparison.latency_ratio, comparison.sol_score_difference, comparison.newer) == (1.0, 0.0, None)
+    assert (comparison.run.rank, comparison.other.external_id, comparison.other.rank) == (1, "19945", 2)
 
 
 def test_flags_of_both_are_named(warehouse: duckdb.DuckDBPyConnection) -> None:
@@ -85,10 +84,11 @@ HELD = {"run_digest": "sha256:0a", "latency_ms": 0.5, "primary_value": 500_000}
 BOUND = [{"kernel_id": 1, "position": 0, "axes": "{}", "sol_ms": 1.0}]
 
 
-def test_a_group_without_a_ranked_run_has_no_head_to_compare_with() -> None:
+@pytest.mark.parametrize("run", [HELD, {"run_digest": "sha256:0a"}], ids=["held", "ranked"])
+def test_where_no_other_run_is_ranked_there_is_none_to_compare_with(run: Row) -> None:
     with (
-        judged([HELD], [], BOUND) as connection,
-        pytest.raises(NotComparable, match="no run of submission 3268's comparison group is ranked"),
+        judged([run], [], BOUND) as connection,
+        pytest.raises(NotComparable, match="no other run of submission 3268's comparison group is ranked"),
     ):
         compare(connection, "3268")
 

@@ -14,12 +14,11 @@ from assets.manifests.kernel_manifests import make_manifests
 from pipelines.damage import damage_to
 from pipelines.definitions import defs
 from pipelines.doctor import examine
+from tests.examples import GEMM, RMSNORM
 from tests.staying.commands import Board, cut, flip, kernelindex, places
 from warehouse.build import damage_to_warehouse
 from warehouse.home import Home
 from warehouse.parts import PartError, part_version, read_tables, write_part
-
-RMSNORM = "021_rmsnorm_h128"
 
 
 def snapshot(home: Home) -> Path:
@@ -97,9 +96,27 @@ def test_one_command_makes_all_anew_that_is_made_of_pages(copied: Home, boards: 
     rebuilt = kernelindex("rebuild", copied)
 
     assert rebuilt.code == 0, rebuilt.said
-    assert rebuilt.said.splitlines()[-1].startswith("made anew: ")
+    assert rebuilt.said.splitlines()[-1].startswith("made anew: warehouse.duckdb, tables/")
     assert examine(copied).is_well
     assert places(copied) == boards[0].places
+
+
+def test_what_was_made_anew_is_named_also_where_it_comes_to_the_same(copied: Home) -> None:
+    flip(manifests(copied))
+    copied.part(GEMM, "manifests").unlink()
+    rebuilt = kernelindex("rebuild", copied)
+    assert rebuilt.said.endswith(f"made anew: parts/{GEMM}/manifests.zip, parts/{RMSNORM}/manifests.zip\n")
+    assert kernelindex("rebuild", copied).said.endswith("made anew: nothing: all was whole\n")
+
+
+def test_a_page_that_can_not_be_made_anew_is_named_with_what_mends_it(copied: Home) -> None:
+    flip(snapshot(copied))
+    rebuilt = kernelindex("rebuild", copied)
+    assert rebuilt.code == 1
+    assert "made anew: nothing\n" in rebuilt.said
+    assert f"kernelindex: {snapshot(copied)}: it is missing or holds other bytes" in rebuilt.said
+    assert "`kernelindex ingest` mends it, if the source still has that page" in rebuilt.said
+    assert "all was whole" not in rebuilt.said
 
 
 def test_an_ingest_mends_pages_too(copied: Home, boards: tuple[Board, Board]) -> None:

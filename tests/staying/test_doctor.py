@@ -2,7 +2,12 @@
 
 import json
 import os
+import re
+from datetime import timedelta
 
+import pytest
+
+from pipelines import doctor
 from pipelines.doctor import examine
 from tests.staying.commands import flip, kernelindex, killed_while_writing
 from warehouse.home import VERSION, Home
@@ -15,6 +20,20 @@ def test_a_home_that_is_well(ingested: Home) -> None:
     assert f"\n{ingested.directory}, " in examined.said
     assert "last run  ingest: SUCCESS, ended " in examined.said
     assert examined.said.endswith("all is well\n")
+
+
+def test_what_brings_newer_pages_is_said_and_that_the_sample_has_none(
+    ingested: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_FRESH_FOR", timedelta.min)
+    said = kernelindex("doctor", ingested).said
+    assert "`kernelindex ingest --source live` brings newer ones; the sample that ships with" in said
+
+
+def test_sizes_are_in_the_unit_that_fits(ingested: Home) -> None:
+    said = kernelindex("doctor", ingested).said
+    assert re.search(r"snapshots +[1-9][0-9.]* kB\n", said)
+    assert re.search(r"inbox +0 bytes\n", said)
 
 
 def test_the_same_for_scripts(ingested: Home) -> None:

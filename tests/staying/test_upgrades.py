@@ -70,6 +70,7 @@ def test_a_page_that_is_read_into_an_older_home_is_kept_and_what_to_do_is_said(
     assert ended.code == 1
     assert "the pages are kept, and the next run reads them" in ended.said
     assert "was made by another version of this project: `kernelindex rebuild` makes it anew" in ended.said
+    assert "`kernelindex ui`" not in ended.said
     assert kernelindex("rebuild", copied).code == 0
     with duckdb.connect(copied.warehouse, read_only=True) as warehouse:
         assert warehouse.execute("select kind from saved_pages").fetchall() == [("run",)]

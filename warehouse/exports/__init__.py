@@ -99,7 +99,9 @@ def _moved_into_place(directory: Path) -> Iterator[Path]:
         with directory_written_aside(directory) as aside:
             yield aside
     except (OSError, duckdb.Error) as problem:
-        raise ExportError(f"{directory} can't be written: {problem}") from problem
+        # The system's reason alone: the file that it names is one that nobody knows of.
+        why = getattr(problem, "strerror", None) or problem
+        raise ExportError(f"{directory} can't be written: {why}") from problem
 
 
 def _foreign(directory: Path) -> str | None:
