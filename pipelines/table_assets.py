@@ -12,7 +12,7 @@ from pipelines.resources import Pipeline
 from warehouse.build import built_from
 from warehouse.files import written_aside
 from warehouse.home import Home
-from warehouse.parquet import TableError, first_rows, pieces, row_count, write_table
+from warehouse.parquet import TableError, first_rows, pieces, row_count, write_tables
 from warehouse.parts import PartError, locked_parts, parts_version
 from warehouse.tables import Table
 
@@ -49,15 +49,23 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
             digests = built_from(home) if is_collected else {}
             # Until all of them are there, those that there are need not fit together.
             _note_collected(home, f"not all, by run {context.run.run_id}")
-            for table, stages in tables.items():
-                if dg.AssetKey(table.name) in context.selected_asset_keys:
-                    path = home.table(table.name)
-                    is_whole = path.exists() and f"sha256:{digests.get(table.name)}" == file_digest(path)
-                    try:
-                        changed = not is_whole and write_table(home, table, pieces(home, table, stages))
-                    except (PartError, TableError) as problem:
-                        raise dg.Failure(f"table {table.name} was not collected: {problem}") from problem
-                    yield table_result(home, table, changed)
+            selected = {
+                table: stages
+                for table, stages in tables.items()
+                if dg.AssetKey(table.name) in context.selected_asset_keys
+            }
+            stale = {
+                table: stages
+                for table, stages in selected.items()
+                if not home.table(table.name).exists()
+                or file_digest(home.table(table.name)) != f"sha256:{digests.get(table.name)}"
+            }
+            try:
+                changed = write_tables(home, stale, pieces(home, stale))
+            except (PartError, TableError) as problem:
+                raise dg.Failure(f"the tables were not collected: {problem}") from problem
+            for table in selected:
+                yield table_result(home, table, table.name in changed)
             if len(context.selected_asset_keys) == len(tables):
                 _note_collected(home, version)
 

@@ -10,6 +10,9 @@ from warehouse.files import written_aside
 # use a home of this code. The other way round nothing is needed: all is made anew of the pages.
 VERSION = 1
 
+# The stages whose parts tables are collected from, in the order of their rows.
+STAGES = ("listing", "pages", "manifests", "cases")
+
 # The stages whose tables must pass blocking checks before a warehouse is made of them.
 CHECKED_STAGES = ("manifests", "rankings")
 
@@ -25,7 +28,8 @@ class Home:
     - `version`: that of the home
     - `snapshots/`: the bytes of every page, by digest
     - `parts/<kernel key>/<stage>.zip`: what a stage made of one kernel
-    - `crawl.jsonl`: the answers of a crawl that is not over; `crawl.lock`: held by the run that fetches live
+    - `crawl.jsonl`: the answers of a crawl that is not over
+    - `crawl.lock`, `ui.lock`: held by the run that fetches live, and by the UI that is open
     - `consent.json`: that a person agreed to fetch live
     - `inbox/`: where people put saved pages
     - `parts/<page key>/saved.zip`, `parts/inbox/cases.zip`: what a saved page says, what all of them came to
@@ -78,7 +82,7 @@ class Home:
         return self.directory / "parts" / kernel_key / f"{stage}.zip"
 
     def parts(self, stage: str) -> list[Path]:
-        """The parts that a stage (listing, pages, records, manifests) made, in order of kernel keys."""
+        """The parts that one of STAGES made, in order of kernel keys."""
         if stage == "listing":
             return [path for path in [self.kernel_listing] if path.exists()]
         return sorted(self.directory.glob(f"parts/*/{stage}.zip"))

@@ -81,11 +81,19 @@ def read_part(path: Path, name: str, columns: Sequence[str] | None = None) -> pa
         return _table(part.read(f"{name}.arrow"), columns)
 
 
-def read_tables(path: Path) -> dict[str, pa.Table]:
-    """All tables of a part by name; none where there is no part. Raises PartError where it is damaged."""
+def read_tables(path: Path, columns: Mapping[str, Sequence[str]] | None = None) -> dict[str, pa.Table]:
+    """All tables of a part by name, or those of which `columns` are named; none where there is no part.
+
+    Raises PartError where it is damaged.
+    """
     try:
         with _opened(path) as (part, _):
-            return {name.removesuffix(".arrow"): _table(part.read(name)) for name in part.namelist()}
+            held = [name.removesuffix(".arrow") for name in part.namelist()]
+            return {
+                name: _table(part.read(f"{name}.arrow"), columns[name] if columns else None)
+                for name in held
+                if columns is None or name in columns
+            }
     except FileNotFoundError:
         return {}
 
@@ -116,10 +124,12 @@ def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, str]]:
 
 def _table(data: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     options = pa.ipc.IpcReadOptions(use_threads=False)
-    if columns is not None:
-        schema = pa.ipc.open_stream(data).schema
-        options.included_fields = [schema.get_field_index(name) for name in columns if name in schema.names]
-    return pa.ipc.open_stream(data, options=options).read_all()
+    stream = pa.ipc.open_stream(data, options=options)
+    names = stream.schema.names
+    if columns is not None and columns != names:
+        options.included_fields = [names.index(name) for name in columns if name in names]
+        stream = pa.ipc.open_stream(data, options=options)
+    return stream.read_all()
 
 
 def _checksum(part: zipfile.ZipFile, version: str) -> str:

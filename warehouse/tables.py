@@ -43,9 +43,9 @@ class Column:
         return "json" if self.json else _SQL_TYPES[self.type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
-    """One table: what a row is, its key, and its columns in order."""
+    """One table: what a row is, its key, and its columns in order. Each table is there once."""
 
     name: str
     grain: str
