@@ -20,18 +20,33 @@ def written_aside(path: Path) -> Iterator[Path]:
     The directories above are made. If the block raises, or writes nothing, `path` stays as it was and nothing
     is left. Of a process that is killed meanwhile, `sweep` takes away what is left.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    directory, lock = _locked_directory(path)
-    aside = directory / path.name
-    try:
+    with directory_aside(path) as directory:
+        aside = directory / path.name
         yield aside
         if aside.exists():
-            with aside.open("rb") as written:
-                os.fsync(written.fileno())
-            aside.replace(path)
+            move_into_place(aside, path)
+
+
+@contextmanager
+def directory_aside(path: Path) -> Iterator[Path]:
+    """Give a directory beside `path`, and take it away with all that is left in it when the block ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    directory, lock = _locked_directory(path)
+    try:
+        yield directory
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            directory.rmdir()  # Most often it is empty, and looking for more takes as long as writing a file.
+        except OSError:
+            shutil.rmtree(directory, ignore_errors=True)
         os.close(lock)
+
+
+def move_into_place(aside: Path, path: Path) -> None:
+    """Let a file that was written aside take its place, once the disk has it for good."""
+    with aside.open("rb") as written:
+        os.fsync(written.fileno())
+    aside.replace(path)
 
 
 @contextmanager

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
 
-from warehouse.files import written_aside
+from warehouse.files import directory_aside, move_into_place
 
 
 def digest_of(data: bytes) -> str:
@@ -66,19 +68,22 @@ class Snapshots:
 
     def put(self, body: bytes) -> str:
         """Keep the bytes and return their digest. They are kept once; a damaged snapshot is mended."""
-        page_digest = digest_of(body)
-        if not self.holds(page_digest):
-            with (
-                written_aside(self.path(page_digest)) as aside,
-                pa.CompressedOutputStream(str(aside), "zstd") as out,
-            ):
-                out.write(body)
-        return page_digest
+        return self.put_all([body])[0]
 
     def put_all(self, bodies: Iterable[bytes]) -> list[str]:
         """`put` many, several at a time: what takes long is waiting until the disk has them."""
-        with ThreadPoolExecutor(8) as writers:
-            return list(writers.map(self.put, bodies))
+        with directory_aside(self.directory / "pages") as aside, ThreadPoolExecutor(8) as writers:
+            return list(writers.map(partial(self._put, aside), bodies, count()))
+
+    def _put(self, aside: Path, body: bytes, number: int) -> str:
+        page_digest = digest_of(body)
+        if not self.holds(page_digest):
+            path, written = self.path(page_digest), aside / str(number)
+            path.parent.mkdir(exist_ok=True)
+            with pa.CompressedOutputStream(str(written), "zstd") as out:
+                out.write(body)
+            move_into_place(written, path)
+        return page_digest
 
     def holds(self, page_digest: str) -> bool:
         """Whether the bytes of this digest are there, and whole."""
