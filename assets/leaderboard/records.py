@@ -442,6 +442,10 @@ class _Reading:
         ]
 
 
+# Of a field's name, `":`: orjson writes them as they are.
+_ESCAPED_END = re.compile(rb"\\u00(22|3[aA])")
+
+
 def _loads(body: bytes) -> Any:
     """Any JSON, with _Repeated for each object that names a field twice."""
     try:
@@ -452,7 +456,7 @@ def _loads(body: bytes) -> Any:
     else:
         # orjson keeps the last of two fields of one name; then the text that it writes has fewer names.
         fields = body.translate(None, b" \t\r\n").count(b'":')
-        if rb"\u00" not in body and fields == again.count(b'":'):
+        if not _ESCAPED_END.search(body) and fields == again.count(b'":'):
             return value
     return json.loads(body, object_pairs_hook=_object, parse_int=_integer)
 
