@@ -103,11 +103,39 @@ def unresolved(*tables: str) -> str:
     )
 
 
+def new_since(tables: duckdb.DuckDBPyConnection, query: str) -> pa.Table | None:
+    """What a query gives that compares with what was published last; None where nothing is to compare with.
+
+    What was published was checked then. So checks that take long look only at what is new since; and at all
+    there is where no warehouse was published, where it is damaged or where it has other columns.
+    """
+    try:
+        return tables.sql(query).to_arrow_table()
+    except duckdb.Error:
+        return None
+
+
+def other_groups(key: str, rows: str) -> str:
+    """The query for the values of `key` that rows have which are not those that were published.
+
+    `rows` is a query in whose text `{of}` stands before each table's name.
+    """
+    now, published = (
+        f"select {key}, count(*), bit_xor(hash(row)) from ({rows.format(of=of)}) as row group by {key}"
+        for of in ("", "published.")
+    )
+    return f"select distinct {key} from ((({now}) except ({published})) union (({published}) except ({now})))"
+
+
 def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The manifests whose digest is not that of their apiVersion, kind and spec."""
     wrong = []
     for table, column in DIGESTS.items():
-        tables.execute(f"select {column}, manifest::varchar from {table}")
+        new = new_since(
+            tables, f"select {column} from {table} anti join published.{table} using ({column}, manifest)"
+        )
+        only = "" if new is None else f"semi join new using ({column})"
+        tables.execute(f"select {column}, manifest::varchar from {table} {only}")
         for digest, text in _fetched(tables):
             manifest = orjson.loads(text)
             del manifest["metadata"]
@@ -118,45 +146,49 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
 
 def lost_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The submissions that the published warehouse has and these tables have not, nor their history."""
-    published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
-    if published:
-        with suppress(duckdb.IOException):  # It is damaged.
-            return tables.sql(
-                "select submission_id, kernel_id, username from published.source_submissions "
-                "anti join source_submissions using (submission_id) "
-                "anti join submission_history using (submission_id)"
-            ).to_arrow_table()
-    return pa.table({"submission_id": pa.array([], pa.int64())})
+    lost = new_since(
+        tables,
+        "select submission_id, kernel_id, username from published.source_submissions "
+        "anti join source_submissions using (submission_id) "
+        "anti join submission_history using (submission_id)",
+    )
+    return pa.table({"submission_id": pa.array([], pa.int64())}) if lost is None else lost
+
+
+# A row a run of a comparison group: what the policy looks at, and the place that it has.
+PLACES = """
+    with reviews as (
+        select run_digest, list_sort(list(reason)) as reasons from {of}review where until is null group by all
+    ),
+    candidates as (
+        select
+            comparison_key, profile, run_digest, primary_value, evidence_level, observed_at, status, reasons
+        from (select * exclude (evidence_level) from {of}runs)
+        join {of}comparison_groups using (comparison_key)
+        left join (select run_digest, evidence_level from {of}evidence) using (run_digest)
+        left join reviews using (run_digest)
+    ),
+    ranked as (
+        select comparison_key, run_digest, run_digest as ranked_run, rank, tied, display_order
+        from {of}rankings
+    )
+    select * from candidates full join ranked using (comparison_key, run_digest)
+"""
 
 
 def other_ranks(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The places that the policy in Python does not give as the rankings have them, either way round."""
-    tables.execute("""
-        with reviews as (
-            select run_digest, list(reason) as reasons from review where until is null group by all
-        ),
-        candidates as (
-            select
-                comparison_key, profile, run_digest, primary_value, evidence.evidence_level, observed_at,
-                status, reasons
-            from runs
-            join comparison_groups using (comparison_key)
-            left join evidence using (run_digest)
-            left join reviews using (run_digest)
-        )
-        select candidates.*, rankings.* from candidates full join (
-            select comparison_key, run_digest, rank, tied, display_order from rankings
-        ) as rankings using (comparison_key, run_digest)
-        order by comparison_key, run_digest
-    """)
+    groups = new_since(tables, other_groups("comparison_key", PLACES))
+    only = "" if groups is None else "semi join groups using (comparison_key)"
+    tables.execute(f"from ({PLACES.format(of='')}) {only} order by comparison_key, run_digest")
     wrong = []
-    for key, group in groupby(_fetched(tables), key=lambda row: row[0] or row[8]):
+    for key, group in groupby(_fetched(tables), key=lambda row: row[0]):
         ranked, candidates, profile = {}, [], None
         for row in group:
-            _, of_group, run, value, evidence, observed_at, status, reasons, _, ranked_run, *place = row
+            _, of_group, run, value, evidence, observed_at, status, reasons, ranked_run, *place = row
             if ranked_run:
-                ranked[ranked_run] = place
-            if run:
+                ranked[run] = place
+            if of_group:
                 profile = of_group
                 candidates.append(
                     Candidate(
@@ -191,9 +223,23 @@ def _fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     return chain.from_iterable(iter(lambda: result.fetchmany(10_000), []))
 
 
-def unaccounted_submissions(home: Home) -> pa.Table:
+# A row a page of a kernel, and a row a submission with what became of it.
+ACCOUNTED_FOR = """
+    select distinct
+        try_cast(regexp_extract(locator, '(?:/kernels/|kernel_id=)([0-9]+)', 1) as bigint) as kernel_id,
+        locator, page_digest, null as submission_id, null as outcome, null as run_digest
+    from {of}pages
+    union all
+    select kernel_id, null, submissions.page_digest, submissions.submission_id, outcome, run_digest
+    from {of}source_submissions as submissions
+    left join {of}runs as runs on external_id = submissions.submission_id::varchar
+"""
+
+
+def unaccounted_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The submissions that are neither run nor no run nor in quarantine."""
-    rows = unaccounted(home)
+    others = new_since(tables, other_groups("kernel_id", ACCOUNTED_FOR))
+    rows = unaccounted(home, None if others is None else set(others["kernel_id"].to_pylist()))
     # Other runs may fetch meanwhile. What came since the tables were collected, or is not normalised yet, is
     # not in them; who collects it will look again.
     if home.collected.exists() and home.collected.read_text() != parts_version(home):
@@ -243,7 +289,7 @@ MANIFEST_CHECKS = [
         "source_submissions",
         "all_accounted_for",
         "Every submission that a kernel's pages list is a run, no run for a reason, or in quarantine.",
-        lambda _, home: unaccounted_submissions(home),
+        unaccounted_submissions,
     ),
     Check(
         "source_submissions",

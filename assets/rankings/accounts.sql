@@ -1,12 +1,11 @@
 -- accounts: what became of every submission that the pages which count list, a row a submission.
--- `listed` has a row for each place on these pages where one stands (and one for each page, without an item);
--- an item is named as the quarantine names it. `accounting.py` says what must hold.
+-- `listed` has a row for each of these pages, with the items that stand on it, named as the quarantine names
+-- them. `accounting.py` says what must hold.
 
 create or replace temp table accounts as
 with listed_items as (
     select kernel_id, item
-    from listed
-    where item is not null
+    from (select kernel_id, locator, unnest(items) as item from listed)
     -- An item without an id is known by its place alone; any other is one, on however many pages.
     group by kernel_id, item, if(item like 'submission at %', locator, null)
 ),
