@@ -18,7 +18,7 @@ from threading import Thread
 import pyarrow as pa
 
 from assets.leaderboard import drift
-from assets.leaderboard.pages import Pages
+from assets.leaderboard.pages import Pages, version_of
 from assets.leaderboard.records import PARSER_VERSION, Records, Row, merged, read_page
 from assets.leaderboard.snapshots import Page
 from assets.manifests import history
@@ -85,9 +85,7 @@ def make_manifests(home: Home, key: str, kernel_id: int) -> Made:
     if not pages.editions:
         # It was asked for, but what came can't be used.
         return Made({}, version, changed=False)
-    followed = _editions_followed(path)
-    if followed > len(pages.editions):
-        followed = 0  # The record of its pages was lost, and begins anew.
+    followed = _editions_followed(path, pages)
     tables = {table.name: table.schema.empty_table() for table in TABLES}
     if followed:
         tables |= read_tables(path)
@@ -131,10 +129,14 @@ def _version(home: Home, key: str) -> str:
     return f"{CODE_VERSION}, pages {part_version(home.part(key, 'pages'))}"
 
 
-def _editions_followed(path: Path) -> int:
+def _editions_followed(path: Path, pages: Pages) -> int:
     """How many editions of a kernel's pages this code has followed already."""
-    found = re.fullmatch(f"{CODE_VERSION}, pages .*, edition ([0-9]+)", part_version(path) or "")
-    return int(found[1]) if found else 0
+    found = re.fullmatch(f"{CODE_VERSION}, pages (.*), edition ([0-9]+)", part_version(path) or "")
+    if not found:
+        return 0
+    # Where it is another edition the record of its pages was lost, and begins anew.
+    last = pages.editions[int(found[2]) - 1 : int(found[2])]
+    return int(found[2]) if last and version_of(last[0]) == found[1] else 0
 
 
 def _followed(
@@ -147,36 +149,44 @@ def _followed(
     versions, drifts = rows_of(kept[SUBMISSION_HISTORY.name]), rows_of(kept[DRIFT.name])
     read: dict[tuple[str, str, datetime], tuple[Page, Records]] = {}
 
-    def reading(row: Row) -> tuple[Page, Records]:
-        # By its time too: a page that comes back, after another, came when it came back.
-        name = row["locator"], row["page_digest"], row["fetched_at"]
-        if name not in read:
-            page = pages.read(row)
-            read[name] = page, read_page(kernel_id, page)
-        return read[name]
+    def readings(edition: list[Row]) -> list[tuple[Page, Records]]:
+        nonlocal read  # Only those of one edition are in memory.
+        read = {
+            _name(row): read.get(_name(row)) or ((page := pages.read(row)), read_page(kernel_id, page))
+            for row in edition
+        }
+        return list(read.values())
+
+    def is_readable(edition: list[Row]) -> bool:
+        return merged(records for _, records in readings(edition)).kernel is not None
 
     tables: dict[str, list[Row]] = {}
-    before = pages.editions[followed - 1] if followed else []
-    last = {row["locator"]: row for edition in pages.editions[:followed] for row in edition}
-    editions = [(rows, merged(reading(row)[1] for row in rows)) for rows in pages.editions[followed:]]
-    readable = [number for number, (_, records) in enumerate(editions) if records.kernel]
-    for number, (rows, records) in enumerate(editions):
-        new = [row for row in rows if row not in before]
-        for row in new:
-            page, said = reading(row)
+    editions = pages.editions
+    before = {_name(row) for edition in editions[:followed][-1:] for row in edition}
+    last = {row["locator"]: row for edition in editions[:followed] for row in edition}
+    counts = next((edition for edition in reversed(editions[followed:]) if is_readable(edition)), None)
+    for edition in editions[followed:]:
+        said = readings(edition)
+        edition_pages, records = [page for page, _ in said], merged(records for _, records in said)
+        new = [(row, *what) for row, what in zip(edition, said, strict=True) if _name(row) not in before]
+        for row, page, of_page in new:
             page_before = pages.read(last[row["locator"]]) if row["locator"] in last else None
-            drifts = drift.followed(drifts, page, page_before, said.drift)
+            drifts = drift.followed(drifts, page, page_before, of_page.drift)
             last[row["locator"]] = row
-        edition = [reading(row)[0] for row in rows]
         listed = {row["submission_id"] for row in records.submissions} | records.unread
-        if number not in readable[-1:] and all(row["locator"].startswith("/submissions") for row in new):
+        if edition is not counts and all(row["locator"].startswith("/submissions") for row, *_ in new):
             # Of an edition that does not count any more only the history is wanted, so only what changed.
             records = replace(records, submissions=history.changed(versions, records.submissions))
-        made_of = normalise(records, edition)
+        made_of = normalise(records, edition_pages)
         if records.kernel:
             tables = {table.name: made_of[table.name] for table in TABLES}
-            versions = history.followed(versions, tables, edition, listed)
+            versions = history.followed(versions, tables, edition_pages, listed)
         else:
             tables = {**tables, QUARANTINE.name: made_of[QUARANTINE.name]}
-        before = rows
+        before = set(read)
     return {**tables, SUBMISSION_HISTORY.name: versions, DRIFT.name: drifts}
+
+
+def _name(row: Row) -> tuple[str, str, datetime]:
+    """A page by its time too: one that comes back, after another, came when it came back."""
+    return row["locator"], row["page_digest"], row["fetched_at"]
