@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
@@ -36,6 +37,16 @@ class Pages:
             if path.startswith("runs/") and f" submission/{submission} " in words(page.get_text(" "))
         ]
         return page
+
+
+def read_pages(site: Path) -> Pages:
+    """All the pages of a site."""
+    return Pages(
+        {
+            path.relative_to(site).as_posix(): BeautifulSoup(path.read_text("utf-8"), "html.parser")
+            for path in sorted(site.rglob("*.html"))
+        }
+    )
 
 
 def words(text: str) -> str:

@@ -14,8 +14,16 @@ from tests.inbox.pages import FLUX, SUBMISSION
 from tests.site.pages import Pages, table_titled, words
 from warehouse.dossier import dossier
 from warehouse.home import Home
+from warehouse.site.words import lead
 
 LEADERBOARD = "https://research.nvidia.com/benchmarks/sol-execbench"
+KV_CACHE = "062_kv_cache_update_with_rope_backward"
+
+
+def groups_of(pages: Pages, kernel: str) -> list[dict[str, str]]:
+    """A kernel's groups, as the front page shows them."""
+    groups = table_titled(pages.by_path["index.html"], "Comparison groups")
+    return [group for group in groups if group["Kernel"] == kernel]
 
 
 def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path, pages: Pages) -> None:
@@ -79,15 +87,15 @@ def test_a_kernels_page_ranks_each_group_and_shows_both_ranks(pages: Pages) -> N
     ranking = table_titled(pages.titled(GQA_BACKWARD), "Ranking of v1.1 on NVIDIA B200")
     last = ranking[-1]
     assert (last["Rank"], last["Source rank"], last["Project"]) == ("3", "3", "Gilded Quail")
-    assert (last["Latency, µs"], last["To best"], last["SOL score"]) == ("485.961", "1.414×", "0.5542")
-    assert (last["Cases faster"], last["Evidence"], last["Flags"]) == ("15 of 16", "reported", "–")
+    assert (last["Latency, µs"], last["To best"], last["SOL score"]) == ("485.961", "1.4137×", "0.5542")
+    assert (last["Cases faster"], last["Evidence"]) == ("15 of 16", "reported")
 
 
 def test_what_is_not_ranked_stands_apart_with_its_reasons_and_flags(pages: Pages) -> None:
     unranked = table_titled(pages.titled(RMSNORM), "Not ranked")
     (flagged,) = [row for row in unranked if row["Submission"] == str(FLAGGED)]
     assert flagged["Reasons"] == "HELD_FOR_REVIEW"
-    assert "BELOW_CASE_BOUND" in flagged["Flags"]
+    assert "BELOW_CASE_BOUND" in flagged["Project"]
     assert "RETRACTED" in [
         row["Reasons"]
         for page in pages.by_path.values()
@@ -131,6 +139,80 @@ def test_the_front_page_says_who_leads_each_group_and_how_many(pages: Pages) -> 
     assert {leader["Project"]: int(leader["Leads"]) for leader in leaders if leader["Leads"] != "0"} == {
         name: led.count(name) for name in led
     }
+
+
+def test_flags_stand_beside_a_run_in_every_table_until_people_accept_it(sample_pages: Pages) -> None:
+    flagged = "doubleAI BELOW_SUITE_BOUND"
+    leaders = {group["Stack"]: group["Leader"] for group in groups_of(sample_pages, KV_CACHE)}
+    assert leaders == {"v1.1": flagged, "v1.0": "doubleAI"}
+    for caption in ("Ranking", "Record history"):
+        for stack, project in leaders.items():
+            runs = table_titled(sample_pages.titled(KV_CACHE), f"{caption} of {stack}")
+            assert project in [run["Project"] for run in runs]
+    places = table_titled(sample_pages.titled("doubleAI"), "Its best run")
+    submissions = {place["Stack"]: place["Submission"] for place in places if place["Kernel"] == KV_CACHE}
+    assert submissions == {"v1.1": "20107 BELOW_SUITE_BOUND", "v1.0": "15511"}
+    assert "BELOW_SUITE_BOUND" in sample_pages.of_submission("15511").get_text()
+
+
+def test_a_projects_page_says_why_a_run_is_not_ranked(pages: Pages) -> None:
+    (place,) = [
+        place
+        for path, page in pages.by_path.items()
+        if path.startswith("projects/")
+        for place in table_titled(page, "Its best run")
+        if place["Submission"].startswith(str(FLAGGED))
+    ]
+    assert place["Submission"].startswith(f"{FLAGGED} BELOW_CASE_BOUND ")
+    assert place["Submission"].endswith(" HELD_FOR_REVIEW")
+    assert place["Rank"].startswith("–")
+
+
+def test_a_lead_is_shown_however_small_and_a_dash_where_nobody_is_second(pages: Pages) -> None:
+    leads = {group["Stack"]: group["Lead"] for group in groups_of(pages, GQA_BACKWARD)}
+    assert leads == {"v1.1": "1.31 %", "v1.0": "–"}
+    note = words(pages.by_path["index.html"].get_text())
+    assert "Lead: how much longer rank 2 takes; a dash where no run has rank 2" in note
+    ratios = {1.002: "0.20 %", 1.000082: "0.0082 %", 14.5: "1,350.00 %"}
+    assert {ratio: lead(ratio) for ratio in ratios} == ratios
+
+
+@pytest.mark.parametrize(
+    ("heading", "caption", "columns"),
+    [
+        ("Groups and leaders", "Comparison groups", ["Kernel", "Stack", "Leader", "Latency, µs"]),
+        (GQA_BACKWARD, "Ranking of v1.1", ["Rank", "Source rank", "Project", "Latency, µs"]),
+        (GQA_BACKWARD, "Record history of v1.1", ["Taken", "Project", "Latency, µs"]),
+        (RMSNORM, "Not ranked", ["Project", "Reasons", "Latency, µs"]),
+        (FLUX, "Runs on single cases", ["Case", "Rank", "Project", "Latency, µs"]),
+        ("Geometric", "Its best run", ["Kernel", "Stack", "Rank", "Latency, µs", "Submission"]),
+    ],
+)
+def test_who_and_how_fast_come_first_where_screens_are_narrow(
+    pages: Pages, heading: str, caption: str, columns: list[str]
+) -> None:
+    shown = list(table_titled(pages.titled(heading), caption)[0])
+    assert shown[: len(columns)] == columns
+
+
+def test_tables_that_are_cut_say_that_there_is_more(site: Path, pages: Pages) -> None:
+    front = pages.by_path["index.html"]
+    (caption,) = [caption for caption in front.select(".short caption") if "lead" in caption.get_text()]
+    assert f"{len(table_titled(front, 'Projects by'))} projects" in words(caption.get_text())
+    (rule,) = re.findall(r"^\.scroll \{(.*?)^\}", (site / "style.css").read_text("utf-8"), re.M | re.S)
+    # What says it stays at an edge, and what hides it there scrolls along.
+    for edge in ("right", "bottom"):
+        assert re.search(rf"var\(--shade\), transparent\) {edge} ", rule)
+        assert re.search(rf"var\(--ground\) 40%, transparent\) local {edge} ", rule)
+
+
+def test_words_that_kernelindex_uses_otherwise_are_explained_beside_them(pages: Pages) -> None:
+    (note,) = pages.of_submission("165").select(".part .note")
+    assert "Mean: of a suite, the geometric mean over its cases" in note.get_text()
+    assert "Reference: the scoring baseline" in note.get_text()
+    for heading in (GQA_BACKWARD, "Geometric"):
+        captions = words(" ".join(tag.get_text() for tag in pages.titled(heading).select("caption")))
+        assert "speedup over the scoring baseline" in captions
 
 
 def test_tables_can_be_read_without_seeing_them(pages: Pages) -> None:

@@ -10,9 +10,9 @@ with group_runs as (
 group_records as (
     select comparison_key, list(records order by event_number) as records
     from (
-        select record_history.*, run_page(run_digest) as run_page, project_page(slug, project_digest) as project_page
+        select record_history.*, run_page, project_page, flags
         from record_history
-        join projects using (project_digest)
+        join site_runs using (run_digest)
     ) as records
     group by comparison_key
 ),

@@ -60,7 +60,11 @@ join projects using (project_digest)
 left join rankings using (comparison_key, run_digest)
 left join evidence using (run_digest)
 left join (
-    select run_digest, list(flag order by flag) as flags from flags group by all
+    -- What people found to be right all the same is no warning any more; the run's page has both.
+    select run_digest, list(flag order by flag) as flags
+    from flags
+    anti join (from decisions where decision = 'accept') using (run_digest)
+    group by run_digest
 ) as run_flags using (run_digest)
 left join (
     select run_digest, list(reason order by reason) as reasons from exclusions group by all

@@ -28,6 +28,14 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{share * 100:.1f} %"
 
 
+def lead(ratio: float | None) -> str:
+    """How much longer rank 2 takes than rank 1, as 1.31 %; or as 0.0082 %, where two digits would hide it."""
+    if ratio is None:
+        return UNKNOWN
+    per_cent = (ratio - 1) * 100
+    return f"{per_cent:,.2f} %" if per_cent >= 0.1 else f"{per_cent:.2g} %"
+
+
 def day(moment: datetime | None) -> str:
     """The day of a moment, UTC."""
     return UNKNOWN if moment is None else dossier.day(moment)
@@ -45,5 +53,5 @@ def known(value: object) -> object:
 
 FILTERS = {
     function.__name__: function
-    for function in (microseconds, fixed, times, percent, day, minute, axes, known)
+    for function in (microseconds, fixed, times, percent, lead, day, minute, axes, known)
 }
