@@ -2,7 +2,7 @@
 
 import filecmp
 import glob
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -18,8 +18,8 @@ from warehouse.home import STAGES, Home
 from warehouse.parts import read_tables
 from warehouse.tables import Table
 
-# Rows of a table that are written, and held in memory, together. As many as DuckDB keeps together: with fewer,
-# building the warehouse takes half as long again.
+# Rows of a table that are written, and held in memory, together. As many as DuckDB keeps together: with fewer
+# it takes half as long again to build the warehouse.
 ROW_GROUP = 122_880
 
 
@@ -136,7 +136,7 @@ def write_tables(home: Home, tables: Collection[Table], rows: Iterable[tuple[Tab
 
 @contextmanager
 def _table_file(path: Path, table: Table) -> Iterator[Callable[[pa.Table], None]]:
-    """A Parquet file of a table, as a function that takes rows; as many as a row group has are written at a time."""
+    """A Parquet file of a table, as a function that takes rows; it writes a row group at a time."""
     waiting: list[pa.Table] = []
     with pq.ParquetWriter(path, table.schema, compression="zstd") as file:
 

@@ -16,6 +16,9 @@ import pyarrow as pa
 
 from warehouse.files import directory_aside, move_into_place
 
+# Kept, since to start them takes as long as to write some pages.
+_WRITERS = ThreadPoolExecutor(8)
+
 
 def digest_of(data: bytes) -> str:
     """`sha256:` and 64 hex digits, over the bytes as they are."""
@@ -72,8 +75,8 @@ class Snapshots:
 
     def put_all(self, bodies: Iterable[bytes]) -> list[str]:
         """`put` many, several at a time: what takes long is waiting until the disk has them."""
-        with directory_aside(self.directory / "pages") as aside, ThreadPoolExecutor(8) as writers:
-            return list(writers.map(partial(self._put, aside), bodies, count()))
+        with directory_aside(self.directory / "pages") as aside:
+            return list(_WRITERS.map(partial(self._put, aside), bodies, count()))
 
     def _put(self, aside: Path, body: bytes, number: int) -> str:
         page_digest = digest_of(body)
