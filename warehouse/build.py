@@ -21,6 +21,8 @@ DOSSIER_VIEW = Path(__file__).with_name("views_dossier.sql")
 
 # People open the file with what they have: DuckDB 1.3 and newer can. An older format would take more room.
 STORAGE_VERSION = "v1.3.0"
+# Of which DuckDB would take more, the more there is, and be no faster for it.
+MEMORY_LIMIT = "1GB"
 
 
 class BuildError(Exception):
@@ -39,7 +41,10 @@ def build_warehouse(home: Home) -> bool:
         return False
     with (
         written_aside(home.warehouse) as aside,
-        duckdb.connect(aside, config={"storage_compatibility_version": STORAGE_VERSION}) as connection,
+        duckdb.connect(
+            aside,
+            config={"storage_compatibility_version": STORAGE_VERSION, "memory_limit": MEMORY_LIMIT},
+        ) as connection,
     ):
         for table in TABLES.values():
             _add_table(connection, home, table)
