@@ -1,9 +1,9 @@
 """What the pipeline costs, and how that grows: `python -m benchmarks [SUBMISSIONS ...]`.
 
 For each size a leaderboard of 235 kernels is made up. It is ingested, ingested again as it is, after a day on
-which kernels with a hundredth of all submissions changed, and after one on which every kernel changed. Then as
-many runs are ranked. Beside it stands what the machine can do at best, measured at the same time. Prints tables, and writes them as JSON,
-with a plot.
+which kernels with a hundredth of all submissions changed, and after one on which every kernel changed. Then
+as many runs are ranked. Beside it stands what the machine can do at best, measured at the same time. Prints
+tables, and writes them as JSON, with a plot.
 """
 
 import argparse
