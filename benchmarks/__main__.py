@@ -37,6 +37,8 @@ STAGES = {
     "fetching": (("kernel_listing", "kernel_pages"), ("reading the bytes", "hashing them")),
     "normalising": (("kernel_manifests",), ("parsing them", "hashing them")),
     "tables and warehouse": (("tables", "drift_table", "warehouse"), ("DuckDB writing the tables",)),
+    "checks": (("check_manifests", "check_rankings"), ("parsing, writing and hashing the manifests",)),
+    "ranking": (("ranking_tables",), ("DuckDB ranking by value alone",)),
 }
 
 Result = dict[str, Any]
