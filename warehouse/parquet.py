@@ -86,12 +86,10 @@ def pieces(home: Home, tables: Mapping[Table, Collection[str]]) -> Iterator[tupl
 def _are_first(keys: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Of each row, whether none before it has the same key."""
     numbered = keys.append_column("row", pa.array(np.arange(len(keys))))
-    first_rows = numbered.group_by(keys.column_names, use_threads=False).aggregate([("row", "min")])[
-        "row_min"
-    ]
-    first = np.zeros(len(keys), dtype=bool)
-    first[first_rows.to_numpy()] = True
-    return first
+    grouped = numbered.group_by(keys.column_names, use_threads=False).aggregate([("row", "min")])
+    are_first = np.zeros(len(keys), dtype=bool)
+    are_first[grouped["row_min"].to_numpy()] = True
+    return are_first
 
 
 def _read(path: Path, schemas: Mapping[Table, pa.Schema]) -> Iterator[tuple[Table, pa.Table]]:
@@ -140,15 +138,18 @@ def _table_file(path: Path, table: Table) -> Iterator[Callable[[pa.Table], None]
     waiting: list[pa.Table] = []
     with pq.ParquetWriter(path, table.schema, compression="zstd") as file:
 
-        def add(rows: pa.Table, *, is_last: bool = False) -> None:
+        def write() -> None:
+            file.write_table(_fitting(pa.concat_tables(waiting), table))
+            waiting.clear()
+
+        def add(rows: pa.Table) -> None:
             waiting.append(rows)
-            if is_last or sum(map(len, waiting)) >= ROW_GROUP:
-                file.write_table(_fitting(pa.concat_tables(waiting), table))
-                waiting.clear()
+            if sum(map(len, waiting)) >= ROW_GROUP:
+                write()
 
         yield add
         if waiting:
-            add(table.schema.empty_table(), is_last=True)
+            write()
 
 
 def _fitting(rows: pa.Table, table: Table) -> pa.Table:
