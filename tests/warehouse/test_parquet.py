@@ -122,8 +122,10 @@ def test_a_table_that_comes_in_pieces_is_written_as_one(
 ) -> None:
     monkeypatch.setattr(parquet, "ROW_GROUP", 2)
     runs = runs_of(sample)
-    write_table(home, RUNS, (runs.slice(row, 1) for row in range(runs.num_rows)))
+    write_table(home, RUNS, [runs.slice(0, 1), runs.slice(1, 2)])
     assert read_table(home, RUNS).equals(runs)
+    written = pq.read_metadata(home.table("runs"))
+    assert [written.row_group(place).num_rows for place in range(written.num_row_groups)] == [2, 1]
 
 
 def test_where_nothing_was_made_a_table_is_empty(home: Home) -> None:
