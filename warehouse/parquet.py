@@ -18,8 +18,8 @@ from warehouse.home import STAGES, Home
 from warehouse.parts import read_tables
 from warehouse.tables import Table
 
-# Rows of a table that are written, and held in memory, together. As many as DuckDB keeps together, exactly: else
-# the warehouse takes half as long again to build, and a third of it is empty.
+# Rows of a table that are written, and held in memory, together. Exactly as many as DuckDB keeps together:
+# else it takes half as long again to build the warehouse, and a third of that is empty.
 ROW_GROUP = 122_880
 
 
