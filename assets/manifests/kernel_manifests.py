@@ -155,7 +155,7 @@ def _followed(
             _name(row): read.get(_name(row)) or ((page := pages.read(row)), read_page(kernel_id, page))
             for row in edition
         }
-        return list(read.values())
+        return [read[_name(row)] for row in edition]  # A page can stand in it twice: the last mention counts.
 
     def is_readable(edition: list[Row]) -> bool:
         return merged(records for _, records in readings(edition)).kernel is not None

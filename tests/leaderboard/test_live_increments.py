@@ -7,6 +7,7 @@ import pytest
 from assets.leaderboard.pages import Pages
 from assets.leaderboard.records import read_kernel
 from assets.leaderboard.snapshots import Snapshots
+from assets.manifests.kernel_manifests import make_manifests
 from tests.leaderboard_server import Handler, LeaderboardServer, Reply, html, status, then
 from tests.live_crawls import LISTING, TINY, answers, arrive, asked, crawl, fill, ids, paths
 from warehouse.home import Home
@@ -213,3 +214,27 @@ def test_a_crawl_of_the_sample_makes_as_few_requests_as_it_can(
 def test_a_crawl_of_the_archive_makes_as_few_requests_as_it_can(archive: Path, home: Home) -> None:
     with LeaderboardServer(archive) as server:
         assert requests_made(server, home) == [1 + 235 * 2, 1 + 235 * 2, 1, 1 + 10]
+
+
+def test_a_page_that_comes_to_count_twice_is_read_all_the_same(
+    tiny_server: LeaderboardServer, home: Home
+) -> None:
+    """A submission goes away and comes back, and with it what stands at the head of the second page."""
+    fill(tiny_server, 160)
+    crawl(tiny_server.url, home)
+    newest = dict(tiny_server.submissions[1][0])
+    tiny_server.remove(160)
+    for submission_id in (110, 155):
+        tiny_server.change(submission_id, is_disqualified=True)
+    second(tiny_server, home, incremental=True)
+    tiny_server.submissions[1].insert(0, newest)
+    tiny_server.count_submissions()
+    for submission_id in (110, 155):
+        tiny_server.change(submission_id, is_disqualified=False)
+    second(tiny_server, home, incremental=True)
+    locators = [row["locator"] for row in Pages(home, TINY).current]
+    assert len(locators) > len(set(locators))
+
+    made = make_manifests(home, TINY, 1)
+
+    assert made.rows["source_submissions"] == 160
