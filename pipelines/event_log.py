@@ -7,7 +7,6 @@ costs. Where the files are and what stands in them is Dagster's affair, and is t
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, Self
@@ -18,13 +17,14 @@ from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event
 
+_MOST_OPEN = 8
+
 
 class EventLog(SqliteEventLogStorage):
     """See the module. A batch of events is one transaction."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
-        # A daemon sees many runs, each in a file of its own: only the last few stay open.
-        self._engine = lru_cache(maxsize=8)(_opened)
+        self._engines: dict[str, Engine] = {}
         self._tables: set[str] = set()
         self._transactions: dict[str, Connection] = {}
         super().__init__(base_dir, inst_data)
@@ -48,7 +48,8 @@ class EventLog(SqliteEventLogStorage):
 
     def dispose(self) -> None:
         """See EventLogStorage."""
-        self._engine.cache_clear()
+        while self._engines:
+            self._engines.popitem()[1].dispose()
         super().dispose()
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
@@ -57,6 +58,14 @@ class EventLog(SqliteEventLogStorage):
             for shard in [*{event.run_id for event in events}, INDEX_SHARD_NAME]:
                 batch.enter_context(self._connect(shard))
             super().store_event_batch(events)
+
+    def _engine(self, address: str) -> Engine:
+        # A daemon sees many runs, each in a file of its own: only those used last stay open.
+        engine = self._engines.pop(address, None) or _opened(address)
+        self._engines[address] = engine
+        if len(self._engines) > _MOST_OPEN:
+            self._engines.pop(next(iter(self._engines))).dispose()
+        return engine
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[Connection]:

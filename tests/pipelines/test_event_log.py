@@ -1,5 +1,7 @@
 """Dagster's event log: with its connections kept, it holds what Dagster's own would."""
 
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import dagster as dg
@@ -62,3 +64,20 @@ def test_what_another_instance_writes_is_seen(home: Home) -> None:
         assert before == []
         assert instance.get_dynamic_partitions("kernels") == ["a", "b", "c"]
         assert instance.all_logs(run_id)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
+def test_what_it_opened_is_closed_with_it(home: Home) -> None:
+    with open_instance(home) as instance:
+        materialized(instance)
+        assert opened(home)
+    assert opened(home) == []
+
+
+def opened(home: Home) -> list[Path]:
+    """The files below a home that this process has open."""
+    files = []
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # It was open only to list them.
+            files.append(number.readlink())
+    return [file for file in files if file.is_relative_to(home.directory)]
