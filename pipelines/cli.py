@@ -412,7 +412,10 @@ def sql(
     if sys.stdout.isatty():
         typer.echo(printable_lines(content.decode()))
     else:
-        typer.echo(content, nl=False)
+        rest = memoryview(content)
+        while rest:  # Without a buffer, as in many a container, not all is written at once.
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.flush()
 
 
 @app.command(rich_help_panel=SHARE)

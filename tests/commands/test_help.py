@@ -96,13 +96,22 @@ def test_where_nobody_reads_on_it_ends_quietly_and_as_others_do(
     assert (ended.returncode, ended.stderr) == (141, "")
 
 
-@pytest.mark.parametrize(
-    "arguments", [["top"], ["top", "--json"], ["sql", "select 1", "--format", "parquet"]]
-)
-def test_an_output_that_is_closed_is_none(asked_home: Home, arguments: list[str]) -> None:
-    closing = ["sh", "-c", '"$@" >&-', "sh"]
-    ended = started(asked_home, *closing, sys.executable, "-m", "pipelines.cli", *arguments)
-    assert (ended.returncode, ended.stderr) == (0, "")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_answer_of_which_only_the_start_was_read_does_not_end_as_a_whole_one(
+    asked_home: Home, unbuffered: str
+) -> None:
+    environment = {
+        **os.environ,
+        "KERNELINDEX_HOME": str(asked_home.directory),
+        "PYTHONUNBUFFERED": unbuffered,
+    }
+    answer = ["sql", "select repeat('x', 1_000_000)", "--format", "csv"]
+    command = [sys.executable, "-m", "pipelines.cli", *answer]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout
+        process.stdout.read(10)
+        process.stdout.close()
+    assert process.returncode == 141
 
 
 def started(home: Home, *command: str, stdout: int | None = None) -> subprocess.CompletedProcess[str]:
