@@ -12,6 +12,7 @@ from assets.leaderboard.records import read_kernel
 from assets.leaderboard.snapshots import digest_of
 from assets.leaderboard.sources import DirectorySource
 from assets.manifests.normalise import normalise
+from warehouse.build import create_table
 from warehouse.tables import DIGESTS, TABLES
 
 RANKED_BY_VALUE = """
@@ -33,8 +34,9 @@ def bounds_s(source: Path, warehouse: Path, aside: Path) -> dict[str, float]:
         connection.execute(f"attach '{warehouse}' as published (read_only)")
 
         def write() -> None:
-            for name in TABLES:
-                connection.execute(f"create table {name} as from published.{name}")
+            for table in TABLES.values():
+                connection.execute(create_table(table))
+                connection.execute(f"insert into {table.name} from published.{table.name}")
 
         def hash_manifests() -> None:
             for name in DIGESTS:
