@@ -5,6 +5,7 @@ groups, or is on a machine that has none, can't limit memory so.
 """
 
 import os
+import select
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,9 @@ def group() -> Iterator[Path]:
         with suppress(OSError):  # Where swap is not counted there is none to limit.
             (group / swap).write_text("0" if memory == "memory.max" else str(LIMIT_BYTES))
         yield group
+        for pid in map(int, (group / "cgroup.procs").read_text().split()):
+            with suppress(ProcessLookupError):  # The last of a run's processes may just be ending.
+                select.select([os.pidfd_open(pid)], [], [])
         group.rmdir()
         return
     pytest.skip("this user may not limit memory, or this machine can't")
