@@ -32,7 +32,7 @@ from assets.rankings.tables import TABLES as RANKING_TABLES
 from pipelines.damage import damage_to
 from pipelines.resources import Pipeline
 from pipelines.table_assets import preview
-from warehouse.build import quoted
+from warehouse.build import code_digest, quoted
 from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import add_view
@@ -106,25 +106,14 @@ def unresolved(*tables: str) -> str:
 def new_since(tables: duckdb.DuckDBPyConnection, query: str) -> pa.Table | None:
     """What a query gives that compares with what was published last; None where nothing is to compare with.
 
-    What was published was checked then. So checks that take long look only at what is new since; and at all
-    there is where no warehouse was published, where it is damaged or where it has other columns.
+    What this code published it had checked. So checks that take long look only at what is new since; and at
+    all there is where nothing was published, where other code did it, or where it is damaged.
     """
     try:
-        return tables.sql(query).to_arrow_table()
+        ((code,),) = tables.execute("select code_digest from published.warehouse_version").fetchall()
+        return tables.sql(query).to_arrow_table() if code == code_digest() else None
     except duckdb.Error:
         return None
-
-
-def other_groups(key: str, rows: str) -> str:
-    """The query for the values of `key` that rows have which are not those that were published.
-
-    `rows` is a query in whose text `{of}` stands before each table's name.
-    """
-    now, published = (
-        f"select {key}, count(*), bit_xor(hash(row)) from ({rows.format(of=of)}) as row group by {key}"
-        for of in ("", "published.")
-    )
-    return f"select distinct {key} from ((({now}) except ({published})) union (({published}) except ({now})))"
 
 
 def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
@@ -146,13 +135,15 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
 
 def lost_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The submissions that the published warehouse has and these tables have not, nor their history."""
-    lost = new_since(
-        tables,
-        "select submission_id, kernel_id, username from published.source_submissions "
-        "anti join source_submissions using (submission_id) "
-        "anti join submission_history using (submission_id)",
-    )
-    return pa.table({"submission_id": pa.array([], pa.int64())}) if lost is None else lost
+    published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
+    if published:
+        with suppress(duckdb.IOException, duckdb.SerializationException):  # It is damaged.
+            return tables.sql(
+                "select submission_id, kernel_id, username from published.source_submissions "
+                "anti join source_submissions using (submission_id) "
+                "anti join submission_history using (submission_id)"
+            ).to_arrow_table()
+    return pa.table({"submission_id": pa.array([], pa.int64())})
 
 
 # A row a run of a comparison group: what the policy looks at, and the place that it has.
@@ -176,9 +167,14 @@ PLACES = """
 """
 
 
+# Hashed twice: of a struct that is hashed once the last column counts for the whole group, not for its row.
+_GROUPS = "(select comparison_key, count(*), bit_xor(hash(hash(place))) from ({}) as place group by all)"
+OTHER_GROUPS = " except ".join(_GROUPS.format(PLACES.format(of=of)) for of in ("", "published."))
+
+
 def other_ranks(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     """The places that the policy in Python does not give as the rankings have them, either way round."""
-    groups = new_since(tables, other_groups("comparison_key", PLACES))
+    groups = new_since(tables, OTHER_GROUPS)
     only = "" if groups is None else "semi join groups using (comparison_key)"
     tables.execute(f"from ({PLACES.format(of='')}) {only} order by comparison_key, run_digest")
     wrong = []
@@ -223,23 +219,9 @@ def _fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     return chain.from_iterable(iter(lambda: result.fetchmany(10_000), []))
 
 
-# A row a page of a kernel, and a row a submission with what became of it.
-ACCOUNTED_FOR = """
-    select distinct
-        try_cast(regexp_extract(locator, '(?:/kernels/|kernel_id=)([0-9]+)', 1) as bigint) as kernel_id,
-        locator, page_digest, null as submission_id, null as outcome, null as run_digest
-    from {of}pages
-    union all
-    select kernel_id, null, submissions.page_digest, submissions.submission_id, outcome, run_digest
-    from {of}source_submissions as submissions
-    left join {of}runs as runs on external_id = submissions.submission_id::varchar
-"""
-
-
-def unaccounted_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
+def unaccounted_submissions(home: Home) -> pa.Table:
     """The submissions that are neither run nor no run nor in quarantine."""
-    others = new_since(tables, other_groups("kernel_id", ACCOUNTED_FOR))
-    rows = unaccounted(home, None if others is None else set(others["kernel_id"].to_pylist()))
+    rows = unaccounted(home)
     # Other runs may fetch meanwhile. What came since the tables were collected, or is not normalised yet, is
     # not in them; who collects it will look again.
     if home.collected.exists() and home.collected.read_text() != parts_version(home):
@@ -289,7 +271,7 @@ MANIFEST_CHECKS = [
         "source_submissions",
         "all_accounted_for",
         "Every submission that a kernel's pages list is a run, no run for a reason, or in quarantine.",
-        unaccounted_submissions,
+        lambda _, home: unaccounted_submissions(home),
     ),
     Check(
         "source_submissions",
@@ -397,11 +379,12 @@ def _results(
     version = made_of.read_text() if made_of.exists() else ""
     with opened_tables(home, tables) as connection:
         results = [check.result(connection, home) for check in checks]
-    if all(result.passed or result.severity != dg.AssetCheckSeverity.ERROR for result in results):
+    if not all(result.passed or result.severity != dg.AssetCheckSeverity.ERROR for result in results):
+        passed.unlink(missing_ok=True)
+    # Else another run has made newer tables meanwhile: it checks those, or has already.
+    elif not made_of.exists() or made_of.read_text() == version:
         with written_aside(passed) as aside:
             aside.write_text(version)
-    else:
-        passed.unlink(missing_ok=True)
     return results
 
 

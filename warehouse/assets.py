@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 
+from pipelines.jobs import UNDER_WAY
 from pipelines.progress import log
 from pipelines.resources import Pipeline
 from pipelines.table_assets import PUBLISHING
@@ -28,9 +29,10 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
     """
     home = pipeline.home()
     log.info("building the warehouse")
+    is_ready = not home.collected.exists() or (home.is_checked and home.is_in_step)
     # Of runs at once another may have collected newer tables since: it ranks, checks and publishes them.
-    waits = home.ranked.exists() and home.warehouse.exists() and not home.is_in_step
-    if not waits and home.collected.exists() and not (home.is_checked and home.is_in_step):
+    waits = not is_ready and home.warehouse.exists() and _is_another_under_way(context)
+    if not (is_ready or waits):
         raise dg.Failure(
             "the warehouse was not published: its tables were not checked, or a check failed; mend what the "
             "checks name, and run the job `publish`"
@@ -50,6 +52,11 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
         },
         data_version=dg.DataVersion(version),
     )
+
+
+def _is_another_under_way(context: dg.AssetExecutionContext) -> bool:
+    runs = context.instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY))
+    return any(run.run_id != context.run.run_id for run in runs)
 
 
 def _overview(context: dg.AssetExecutionContext, home: Home, changed: bool) -> dg.MetadataValue[Any]:

@@ -24,6 +24,8 @@ STORAGE_VERSION = "v1.3.0"
 # Of which DuckDB would take more, the more there is, and be no faster for it.
 MEMORY_LIMIT = "1GB"
 
+CHECKING = ("pipelines/checks.py", "assets/rankings/policy.py", "assets/manifests/identity.py")
+
 
 class BuildError(Exception):
     """A warehouse that must not be published; says what is wrong with which table."""
@@ -52,8 +54,8 @@ def build_warehouse(home: Home) -> bool:
             connection.execute(views.read_text())
         connection.execute(
             "create table warehouse_version as select $1 as version, $2::integer as schema_version, "
-            "map($3::varchar[], $4::varchar[]) as table_digests",
-            [version, VERSION, list(digests), list(digests.values())],
+            "map($3::varchar[], $4::varchar[]) as table_digests, $5 as code_digest",
+            [version, VERSION, list(digests), list(digests.values()), code_digest()],
         )
         _add_comments(connection)
         connection.execute("checkpoint")
@@ -114,16 +116,22 @@ def table_digest(home: Home, name: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _version(digests: dict[str, str]) -> str:
-    """A digest of all that a warehouse is built from: this room's own files, and the tables'."""
-    digest = hashlib.sha256("".join(digests.values()).encode())
-    for path in sorted(Path(__file__).parent.glob("*.*")):
+def code_digest() -> str:
+    """A digest of the code that builds a warehouse, and of that which says whether its tables are right."""
+    room = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in [*sorted(room.glob("*.*")), *(room.parent / name for name in CHECKING)]:
         digest.update(path.read_bytes())
     return f"sha256:{digest.hexdigest()}"
 
 
+def _version(digests: dict[str, str]) -> str:
+    """A digest of all that a warehouse is built from: code and tables."""
+    return f"sha256:{hashlib.sha256(''.join([*digests.values(), code_digest()]).encode()).hexdigest()}"
+
+
 def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) -> None:
-    connection.execute(_create(table))
+    connection.execute(create_table(table))
     try:
         connection.execute(f"insert into {table.name} by name from {file_of(home, table)}")
     except duckdb.ConstraintException as error:
@@ -134,7 +142,7 @@ def _add_table(connection: duckdb.DuckDBPyConnection, home: Home, table: Table) 
         raise BuildError(f"table {table.name} has more than one row with ({key}) = {broken}")
 
 
-def _create(table: Table) -> str:
+def create_table(table: Table) -> str:
     """The statements that create a table, with its key and its comments."""
     columns = ",\n".join(
         f"  {column.name} {column.sql_type}{' not null' if column.required else ''}"
@@ -155,7 +163,8 @@ def _add_comments(connection: duckdb.DuckDBPyConnection) -> None:
         "comment on table warehouse_version is 'one row: what this warehouse was built from';"
         "comment on column warehouse_version.version is 'a digest of the tables and the code';"
         "comment on column warehouse_version.schema_version is 'the number of the schema: newer is higher';"
-        "comment on column warehouse_version.table_digests is 'the SHA-256 of each table''s Parquet file'"
+        "comment on column warehouse_version.table_digests is 'the SHA-256 of each table''s Parquet file';"
+        "comment on column warehouse_version.code_digest is 'a digest of the code that built and checked it'"
     )
     uncommented = connection.execute(
         "select table_name, column_name from duckdb_columns() semi join duckdb_views() "

@@ -5,11 +5,9 @@ What a page says belongs in `records`; getting pages, in `sources` and `client`.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,7 +74,9 @@ class Snapshots:
     def put_all(self, bodies: Iterable[bytes]) -> list[str]:
         """`put` many, several at a time: what takes long is waiting until the disk has them."""
         with directory_aside(self.directory / "pages") as aside:
-            return list(_WRITERS.map(partial(self._put, aside), bodies, count()))
+            puts = [_WRITERS.submit(self._put, aside, body, number) for number, body in enumerate(bodies)]
+            wait(puts)  # Also where one fails: none writes to what is taken away then.
+            return [put.result() for put in puts]
 
     def _put(self, aside: Path, body: bytes, number: int) -> str:
         page_digest = digest_of(body)

@@ -4,12 +4,11 @@ What is listed is counted anew from the bytes of the pages that count, so that n
 its word. Which submissions become runs belongs in `assets.manifests`, which runs are ranked in this room.
 """
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assets.leaderboard.kernel_pages import kernel_listing
 from assets.leaderboard.pages import Pages
@@ -64,35 +63,26 @@ order by all
 
 def accounts_by_kernel(home: Home) -> pa.Table:
     """A row a kernel: how many submissions its pages list, and how many are runs, no runs, in quarantine."""
-    with _accounts(home, kernel_listing(home)) as connection:
+    with _accounts(home) as connection:
         return connection.sql(KERNELS).to_arrow_table()
 
 
-def unaccounted(home: Home, kernel_ids: Set[int] | None = None) -> pa.Table:
-    """A row a submission that breaks the account of its kernel, with the problem; none where all add up.
-
-    Of all kernels, or of these alone.
-    """
-    kernels = [row for row in kernel_listing(home) if kernel_ids is None or row["kernel_id"] in kernel_ids]
-    with _accounts(home, kernels) as connection:
-        rows = connection.sql(UNACCOUNTED).to_arrow_table()
-    return (
-        rows
-        if kernel_ids is None
-        else rows.filter(pc.is_in(rows["kernel_id"], pa.array(kernel_ids, pa.int64())))
-    )
+def unaccounted(home: Home) -> pa.Table:
+    """A row a submission that breaks the account of its kernel, with the problem; none where all add up."""
+    with _accounts(home) as connection:
+        return connection.sql(UNACCOUNTED).to_arrow_table()
 
 
 @contextmanager
-def _accounts(home: Home, kernels: Iterable[Row]) -> Iterator[duckdb.DuckDBPyConnection]:
+def _accounts(home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
     with opened(home, (RUNS, SOURCE_SUBMISSIONS, QUARANTINE)) as connection:
-        connection.register("listed", table_of(_listed(home, kernels), LISTED))
+        connection.register("listed", table_of(_listed(home), LISTED))
         run_step(connection, "accounts")
         yield connection
 
 
-def _listed(home: Home, kernels: Iterable[Row]) -> Iterator[Row]:
-    for kernel in kernels:
+def _listed(home: Home) -> Iterator[Row]:
+    for kernel in kernel_listing(home):
         pages = Pages(home, kernel["kernel_key"])
         for row in pages.current:
             lists = row["locator"].startswith("/submissions")
