@@ -240,8 +240,8 @@ MANIFEST_CHECKS = [
     Check(
         "runs",
         "digests_are_those_of_manifests",
-        "Every manifest's digest, computed anew from what is stored, is the one that it is stored under; looks "
-        "at those that this version did not publish before.",
+        "Every manifest's digest, computed anew from what is stored, is the one that it is stored under; "
+        "looks at those that this version did not publish before.",
         wrong_digests,
     ),
     Check(
