@@ -23,17 +23,11 @@ and ($stack is null or stack = $stack)
 and ($family is null or family = $family)
 and ($project is null or project = $project)
 """
-# What is not plausible of a run, unless people found that it is right all the same.
-_OPEN_FLAGS = """
-left join (
-    select run_digest, list(flag order by flag) as open_flags
-    from flags
-    anti join (from decisions where decision = 'accept') using (run_digest)
-    group by run_digest
-) using (run_digest)
-"""
 _RANKED = f"""
-select leaderboard.*, coalesce(open_flags, []) as flags from leaderboard {_OPEN_FLAGS} where {_MATCHES}
+select leaderboard.*, coalesce(flags, []) as flags
+from leaderboard
+left join open_flags using (run_digest)
+where {_MATCHES}
 """
 _RANKING = f"{_RANKED} order by kernel, stack, gpu, display_order"
 _BESTS = f"""
@@ -42,10 +36,10 @@ qualify row_number() over (partition by comparison_key order by display_order) =
 order by rank, sol_score desc nulls last, kernel, stack, gpu
 """
 _RECORDS = f"""
-select records.*, family, coalesce(open_flags, []) as flags
+select records.*, family, coalesce(flags, []) as flags
 from records
 join named_groups using (comparison_key, kernel, stack, gpu)
-{_OPEN_FLAGS}
+left join open_flags using (run_digest)
 where {_MATCHES}
 order by held_since desc nulls last, kernel, stack, gpu
 """

@@ -38,6 +38,17 @@ order by kernel, stack, gpu, rankings.display_order;
 
 comment on view leaderboard is 'one row per ranked run, with all that a person wants to see of it';
 
+create view open_flags as
+select run_digest, list(flag order by flag) as flags
+from flags
+-- What people found to be right all the same is no warning any more.
+anti join (from decisions where decision = 'accept') using (run_digest)
+group by run_digest;
+
+comment on view open_flags is
+'one row per run that has flags which people have not accepted';
+comment on column open_flags.flags is 'in what the run is not plausible, in order of the names';
+
 create view named_groups as
 select
     comparison_key,

@@ -52,20 +52,15 @@ select
     ratio_to_best,
     policy,
     evidence.evidence_level as evidence,
-    coalesce(run_flags.flags, []) as flags,
+    -- The run's page has the others too.
+    coalesce(open_flags.flags, []) as flags,
     coalesce(run_exclusions.reasons, []) as reasons
 from runs
 join implementations using (implementation_digest)
 join projects using (project_digest)
 left join rankings using (comparison_key, run_digest)
 left join evidence using (run_digest)
-left join (
-    -- What people found to be right all the same is no warning any more; the run's page has both.
-    select run_digest, list(flag order by flag) as flags
-    from flags
-    anti join (from decisions where decision = 'accept') using (run_digest)
-    group by run_digest
-) as run_flags using (run_digest)
+left join open_flags using (run_digest)
 left join (
     select run_digest, list(reason order by reason) as reasons from exclusions group by all
 ) as run_exclusions using (run_digest);
