@@ -9,7 +9,7 @@ import pyarrow as pa
 from assets.leaderboard.snapshots import file_digest
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from warehouse.build import built_from
+from warehouse.build import built_from, table_digest
 from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import TableError, first_rows, pieces, row_count, write_tables
@@ -57,8 +57,9 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
             stale = {
                 table: stages
                 for table, stages in selected.items()
-                if not home.table(table.name).exists()
-                or file_digest(home.table(table.name)) != f"sha256:{digests.get(table.name)}"
+                if table.name not in digests
+                or not home.table(table.name).exists()
+                or table_digest(home, table.name) != digests[table.name]
             }
             try:
                 changed = write_tables(home, stale, pieces(home, stale))
