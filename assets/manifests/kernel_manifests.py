@@ -134,9 +134,10 @@ def _editions_followed(path: Path, pages: Pages) -> int:
     found = re.fullmatch(f"{CODE_VERSION}, pages (.*), edition ([0-9]+)", part_version(path) or "")
     if not found:
         return 0
+    version, count = found[1], int(found[2])
     # Where it is another edition the record of its pages was lost, and begins anew.
-    last = pages.editions[int(found[2]) - 1 : int(found[2])]
-    return int(found[2]) if last and version_of(last[0]) == found[1] else 0
+    is_known = 0 < count <= len(pages.editions) and version_of(pages.editions[count - 1]) == version
+    return count if is_known else 0
 
 
 def _followed(
