@@ -87,3 +87,15 @@ def test_a_damaged_snapshot_is_mended_when_its_page_is_fetched_again(snapshots: 
     snapshots.path(digest).write_bytes(b"")
     snapshots.put(BODY)
     assert snapshots.get(digest) == BODY
+
+
+def test_where_one_of_many_can_not_be_written_all_others_are(snapshots: Snapshots) -> None:
+    bodies = [str(number).encode() for number in range(50)]
+    in_the_way = snapshots.path(digest_of(bodies[0])).parent
+    in_the_way.parent.mkdir()
+    in_the_way.write_text("a file, where the directory would be")
+    with pytest.raises(OSError, match="exists"):
+        snapshots.put_all(bodies)
+    others = [body for body in bodies if snapshots.path(digest_of(body)).parent != in_the_way]
+    assert all(snapshots.holds(digest_of(body)) for body in others)
+    assert list(snapshots.directory.glob(".*")) == []

@@ -200,39 +200,36 @@ def test_every_check_that_guards_what_is_published_is_blocking() -> None:
     assert warnings == looked_at | {"saved_pages_agree"}
 
 
-# What is spoilt, in which table, and the check that finds it.
-SPOILT = [
-    (spoil_manifest, "runs", "digests_are_those_of_manifests"),
-    (spoil_rank, "rankings", "ranks_are_reproduced"),
-    (swap_places, "rankings", "ranks_are_reproduced"),
-]
+@pytest.fixture(
+    params=[
+        (spoil_manifest, "runs", "digests_are_those_of_manifests"),
+        (spoil_rank, "rankings", "ranks_are_reproduced"),
+        (swap_places, "rankings", "ranks_are_reproduced"),
+    ]
+)
+def spoilt(request: pytest.FixtureRequest, published: Home) -> tuple[Home, str, str]:
+    """A home with something wrong in it; the table, and the check that finds it."""
+    spoil_it, table, name = request.param
+    spoil_it(published)
+    return published, table, name
 
 
-@pytest.mark.parametrize(("spoilt", "table", "name"), SPOILT)
-def test_what_differs_from_what_was_published_is_looked_at(
-    published: Home, spoilt: Callable[[Home], None], table: str, name: str
-) -> None:
-    spoilt(published)
-    assert broken(published, table, name)
+def test_what_differs_from_what_was_published_is_looked_at(spoilt: tuple[Home, str, str]) -> None:
+    assert broken(*spoilt)
 
 
-@pytest.mark.parametrize(("spoilt", "table", "name"), SPOILT)
-def test_what_was_published_as_it_is_was_checked_then(
-    published: Home, spoilt: Callable[[Home], None], table: str, name: str
-) -> None:
-    spoilt(published)
-    build_warehouse(published)
-    assert broken(published, table, name) == []
+def test_what_was_published_as_it_is_was_checked_then(spoilt: tuple[Home, str, str]) -> None:
+    build_warehouse(spoilt[0])
+    assert broken(*spoilt) == []
 
 
-@pytest.mark.parametrize(("spoilt", "table", "name"), SPOILT)
 def test_all_is_looked_at_where_the_published_warehouse_is_damaged_or_of_other_code(
-    published: Home, spoilt: Callable[[Home], None], table: str, name: str
+    spoilt: tuple[Home, str, str],
 ) -> None:
-    spoilt(published)
-    build_warehouse(published)
-    with duckdb.connect(published.warehouse) as warehouse:
+    home, _, _ = spoilt
+    build_warehouse(home)
+    with duckdb.connect(home.warehouse) as warehouse:
         warehouse.execute("update warehouse_version set code_digest = 'another'")
-    assert broken(published, table, name)
-    published.warehouse.write_bytes(published.warehouse.read_bytes()[:5000])
-    assert broken(published, table, name)
+    assert broken(*spoilt)
+    home.warehouse.write_bytes(home.warehouse.read_bytes()[:5000])
+    assert broken(*spoilt)
