@@ -20,7 +20,7 @@ from rich.filesize import decimal as in_units
 
 from pipelines.damage import REBUILD, damage_to
 from pipelines.instance import BY_COMMAND, is_held
-from pipelines.jobs import UNDER_WAY
+from pipelines.own_runs import UNDER_WAY
 from pipelines.terminal import printable_lines
 from warehouse.build import is_current
 from warehouse.files import left_behind

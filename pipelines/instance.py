@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from pipelines.jobs import UNDER_WAY
+from pipelines.own_runs import UNDER_WAY
 from warehouse.files import sweep, written_aside
 from warehouse.home import Home
 

@@ -2,10 +2,10 @@
 
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from pipelines.own_runs import UNDER_WAY, home_tag, old_runs
 from pipelines.resources import Pipeline
 from pipelines.settings import Settings
 from warehouse.files import sweep
@@ -13,44 +13,43 @@ from warehouse.files import sweep
 # Reads every file that is kept, which costs as much as all that ever came: so not with what is new.
 _EXAMINATION = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("warehouse"), "home_is_whole"))
 _ALL = dg.AssetSelection.all() - _EXAMINATION
+# Of the environment's home: a run whose config names another one says so once it begins.
+_TAGS = home_tag(Settings().home)
 
 ingest = dg.define_asset_job(
     "ingest",
     selection=_ALL,
+    tags=_TAGS,
     description="The whole way: fetch, read, normalise, rank, publish; for a range of kernels.",
 )
 
 publish = dg.define_asset_job(
     "publish",
     selection=_ALL - dg.AssetSelection.assets("kernel_listing", "kernel_pages"),
+    tags=_TAGS,
     description="All but fetching: what the stored pages say, ranked and published; for a range of kernels.",
 )
 
 saved_pages = dg.define_asset_job(
     "saved_pages",
     selection=_ALL - dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests"),
+    tags=_TAGS,
     description="What follows from saved pages: taken in, tables, ranks and the warehouse made anew.",
 )
 
 list_kernels = dg.define_asset_job(
     "list_kernels",
     selection=dg.AssetSelection.assets("kernel_listing"),
+    tags=_TAGS,
     description="Fetch the listing of kernels alone: new ones become partitions.",
 )
 
 examine = dg.define_asset_job(
     "examine",
     selection=_EXAMINATION,
+    tags=_TAGS,
     description="Look for damage to any file of the home, as `kernelindex doctor` does.",
 )
-
-UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-]
-_ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
 
 def range_tags(keys: Sequence[str]) -> dict[str, str]:
@@ -77,18 +76,17 @@ def why_it_failed(event: dg.DagsterEvent) -> str:
 
 
 def delete_runs(settings: Settings, instance: dg.DagsterInstance) -> int:
-    """Delete the runs that ended more than `keep_runs_days` ago, with their events and output; say how many.
+    """Delete the home's runs that ended more than `keep_runs_days` ago, with their events; say how many.
 
     What they made stays. A kernel that no later run covered shows as missing in the UI from then on.
     """
-    dagster = settings.kept().dagster
-    before = datetime.now(UTC) - timedelta(days=settings.keep_runs_days)
-    old = instance.get_runs(dg.RunsFilter(statuses=_ENDED, updated_before=before))
-    for run in old:
-        instance.delete_run(run.run_id)
-        shutil.rmtree(dagster / "storage" / run.run_id, ignore_errors=True)
+    home = settings.kept()
+    old = old_runs(instance, home.directory, settings.keep_runs_days)
+    for run_id in old:
+        instance.delete_run(run_id)
+        shutil.rmtree(home.dagster / "storage" / run_id, ignore_errors=True)
         # Dagster empties a run's file of events, and leaves it as large as it was.
-        for file in dagster.glob(f"history/runs/{run.run_id}.db*"):
+        for file in home.dagster.glob(f"history/runs/{run_id}.db*"):
             file.unlink()
     return len(old)
 
@@ -101,7 +99,7 @@ def delete_old_runs(context: dg.OpExecutionContext, pipeline: Pipeline) -> None:
     context.log.info("swept away %d files", len(sweep(settings.kept().directory)))
 
 
-@dg.job(description="Delete old runs, so that Dagster's home does not grow without bound.")
+@dg.job(tags=_TAGS, description="Delete old runs, so that Dagster's home does not grow without bound.")
 def tidy() -> None:
     """See delete_old_runs."""
     delete_old_runs()

@@ -4,6 +4,7 @@ import dagster as dg
 from pydantic import PrivateAttr
 
 from assets.leaderboard.sources import Source
+from pipelines.own_runs import home_tag
 from pipelines.settings import Settings
 from warehouse.home import Home
 
@@ -22,6 +23,11 @@ class Pipeline(dg.ConfigurableResource):  # type: ignore[type-arg]
     contact: str | None = None
 
     _source: Source | None = PrivateAttr(default=None)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Let the run bear its home as a tag, whoever launched it and however: by that its home knows it."""
+        if context.run and context.instance:
+            context.instance.add_run_tags(context.run.run_id, home_tag(self.home().directory))
 
     def settings(self) -> Settings:
         """The settings of this run."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.jobs import UNDER_WAY
+from pipelines.own_runs import UNDER_WAY
 from pipelines.progress import log
 from pipelines.resources import Pipeline
 from pipelines.table_assets import PUBLISHING

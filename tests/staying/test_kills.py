@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from pipelines.instance import BY_COMMAND
-from pipelines.jobs import UNDER_WAY
+from pipelines.own_runs import UNDER_WAY
 from tests.staying.commands import Board, ended, places, started, times
 from warehouse.build import damage_to_warehouse
 from warehouse.files import left_behind, sweep
