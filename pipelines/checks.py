@@ -17,11 +17,9 @@ import duckdb
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-from dagster._core.definitions.asset_checks.asset_check_evaluation import (
-    AssetCheckEvaluationTargetMaterializationData,
-)
 
 from assets.leaderboard.assets import kernels
+from assets.leaderboard.kernel_pages import kernel_listing
 from assets.leaderboard.snapshots import digest_of
 from assets.manifests.case_runs import COLLECTED
 from assets.manifests.identity import canonical_json
@@ -30,6 +28,8 @@ from assets.rankings.accounting import unaccounted
 from assets.rankings.policy import Candidate, places
 from assets.rankings.tables import TABLES as RANKING_TABLES
 from pipelines.damage import damage_to
+from pipelines.names import asset_key
+from pipelines.private_names import CHECK_TARGET, there_are
 from pipelines.resources import Pipeline
 from pipelines.table_assets import preview
 from warehouse.build import code_digest, quoted
@@ -52,7 +52,9 @@ class Check:
 
     def spec(self) -> dg.AssetCheckSpec:
         """The check as Dagster knows it."""
-        return dg.AssetCheckSpec(self.name, asset=self.table, description=self.holds, blocking=self.blocking)
+        return dg.AssetCheckSpec(
+            self.name, asset=asset_key(self.table), description=self.holds, blocking=self.blocking
+        )
 
     def result(self, tables: duckdb.DuckDBPyConnection, home: Home) -> dg.AssetCheckResult:
         """Look, and name the rows that break it."""
@@ -62,7 +64,7 @@ class Check:
             else self.broken(tables, home)
         )
         return dg.AssetCheckResult(
-            asset_key=self.table,
+            asset_key=asset_key(self.table),
             check_name=self.name,
             passed=rows.num_rows == 0,
             severity=dg.AssetCheckSeverity.ERROR if self.blocking else dg.AssetCheckSeverity.WARN,
@@ -393,7 +395,7 @@ def _results(
 @dg.multi_asset_check(name="check_manifests", specs=[check.spec() for check in MANIFEST_CHECKS])
 def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before runs are ranked."""
-    home = pipeline.home()
+    home = pipeline.kept()
     # No others: those are still of the run before, and can be damaged.
     yield from _results(MANIFEST_CHECKS, home, COLLECTED, home.collected, home.checked("manifests"))
 
@@ -401,22 +403,23 @@ def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
 @dg.multi_asset_check(name="check_rankings", specs=[check.spec() for check in RANKING_CHECKS])
 def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
-    home = pipeline.home()
+    home = pipeline.kept()
     tables = (*COLLECTED, *RANKING_TABLES)
     yield from _results(RANKING_CHECKS, home, tables, home.ranked, home.checked("rankings"))
 
 
-@dg.asset_check(asset="kernel_manifests", partitions_def=kernels)
+@dg.asset_check(asset=asset_key("kernel_manifests"), partitions_def=kernels)
 def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipeline) -> dg.AssetCheckResult:
     """A kernel's pages, its definition and its workloads can all be read; else it has no new runs."""
-    home = pipeline.home()
-    manifests = dg.AssetKey("kernel_manifests")
+    home = pipeline.kept()
+    manifests = asset_key("kernel_manifests")
     # A result counts for the materialisation that it names, until there is a newer one.
     materialized = context.instance.get_latest_storage_id_by_partition(
         manifests, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
     unreadable = 0
-    for key in context.op_execution_context.partition_keys:
+    of_home = {row["kernel_key"] for row in kernel_listing(home)}
+    for key in filter(of_home.__contains__, context.op_execution_context.partition_keys):
         rows = unreadable_items(home, key)
         unreadable += rows.num_rows > 0
         # One result a kernel: the check's own is for all kernels of a run, and a backfill plans no other.
@@ -425,13 +428,7 @@ def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipelin
                 asset_key=manifests,
                 check_name="kernel_is_readable",
                 partition=key,
-                target_materialization_data=AssetCheckEvaluationTargetMaterializationData(
-                    storage_id=materialized[key],
-                    run_id=context.op_execution_context.run_id,
-                    timestamp=time.time(),
-                )
-                if key in materialized
-                else None,
+                target_materialization_data=_target(context, materialized.get(key)),
                 passed=rows.num_rows == 0,
                 metadata={"broken": rows.num_rows, "rows": preview(rows)},
             )
@@ -439,12 +436,25 @@ def kernel_is_readable(context: dg.AssetCheckExecutionContext, pipeline: Pipelin
     return dg.AssetCheckResult(passed=unreadable == 0, metadata={"kernels": unreadable})
 
 
+def _target(context: dg.AssetCheckExecutionContext, storage_id: int | None) -> Any:
+    """The materialisation that a result is of, as Dagster names it."""
+    if storage_id is None or not there_are(CHECK_TARGET, "a check of a kernel is of no materialisation"):
+        return None
+    from dagster._core.definitions.asset_checks.asset_check_evaluation import (
+        AssetCheckEvaluationTargetMaterializationData,
+    )
+
+    return AssetCheckEvaluationTargetMaterializationData(
+        storage_id=storage_id, run_id=context.op_execution_context.run_id, timestamp=time.time()
+    )
+
+
 @dg.multi_asset_check(
     name="check_fetching",
     specs=[
         dg.AssetCheckSpec(
             "kernels_are_fetched",
-            asset="kernel_pages",
+            asset=asset_key("kernel_pages"),
             description="Every kernel that the run asked for was to be had. Else the run fails, and does all "
             "its other steps.",
         )
@@ -458,7 +468,7 @@ def check_fetching(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetC
     problems = [
         {"kernel": event.partition, "problem": event.metadata["happened"].value["problem"]}
         for record in observations
-        if (event := record.asset_observation) and event.asset_key == dg.AssetKey("kernel_pages")
+        if (event := record.asset_observation) and event.asset_key == asset_key("kernel_pages")
     ]
     rows = pa.Table.from_pylist(problems, pa.schema([("kernel", pa.string()), ("problem", pa.string())]))
     yield dg.AssetCheckResult(passed=not problems, metadata={"broken": len(problems), "rows": preview(rows)})
@@ -467,10 +477,10 @@ def check_fetching(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetC
         raise dg.Failure(f"{len(problems)} kernels were not fetched: {first['kernel']} ({first['problem']})")
 
 
-@dg.asset_check(asset="warehouse")
+@dg.asset_check(asset=asset_key("warehouse"))
 def home_is_whole(pipeline: Pipeline) -> dg.AssetCheckResult:
     """No file of the home is damaged: no page, no part, no table, nor the warehouse. Else, what mends it."""
-    home = pipeline.home()
+    home = pipeline.kept()
     damages = [
         {
             "file": str(damage.path.relative_to(home.directory)),

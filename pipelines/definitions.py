@@ -13,10 +13,13 @@ from pipelines.checks import (
     home_is_whole,
     kernel_is_readable,
 )
+from pipelines.instance import register_where_loaded
 from pipelines.jobs import examine, ingest, list_kernels, publish, saved_pages, tidy
 from pipelines.resources import Pipeline
 from pipelines.schedules import examining, nightly, tidying, weekly
 from pipelines.sensors import carry_on, failures, inbox, new_kernels
+
+register_where_loaded()
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_modules(

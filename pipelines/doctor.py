@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.filesize import decimal as in_units
 
 from pipelines.damage import REBUILD, damage_to
-from pipelines.instance import BY_COMMAND, is_held
-from pipelines.own_runs import UNDER_WAY
+from pipelines.instance import begun_by_command, dagster_home, instance_there, is_held, is_own
+from pipelines.own_runs import home_tag
 from pipelines.terminal import printable_lines
 from warehouse.build import is_current
 from warehouse.files import left_behind
@@ -86,7 +86,7 @@ def examine(home: Home) -> Report:
     findings = [Finding(f"{it.path}: {it.problem}", it.next_step) for it in damage_to(home)]
     newest_page, of_warehouse = _published(home)
     findings += of_warehouse
-    if home.dagster.exists():
+    if home.dagster.exists() or not is_own(home):
         last_run, of_runs = _runs(home)
         findings += of_runs
     if unfinished := sum(1 for _ in left_behind(home.directory)):
@@ -159,18 +159,19 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
 
 
 def _runs(home: Home) -> tuple[LastRun | None, list[Finding]]:
-    """Dagster's last run, and what is to say of those that are dead or failed."""
-    if not os.access(home.dagster, os.W_OK):
+    """The home's last run in Dagster, and what is to say of those that are dead or failed."""
+    dagster = dagster_home(home)
+    if not os.access(dagster, os.W_OK):
         problem = "the home can only be read here: Dagster's runs are not looked at"
         return None, [Finding(problem, "nothing, if you only want to read", is_wrong=False)]
-    os.environ["DAGSTER_HOME"] = str(home.dagster)
     try:
-        with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
-            records = instance.get_run_records(limit=1)
-            dead = instance.get_runs(dg.RunsFilter(tags=BY_COMMAND, statuses=UNDER_WAY))
+        with instance_there(home) as instance:
+            records = instance.get_run_records(dg.RunsFilter(tags=home_tag(home.directory)), limit=1)
+            dead = instance.get_runs(begun_by_command(home))
     except Exception as error:  # Whatever it is that SQLite, SQLAlchemy or Dagster raise.
-        problem = f"Dagster's runs in {home.dagster} can't be read ({type(error).__name__}: {error})"
-        return None, [Finding(problem, "move that directory away: another is made, without the runs so far")]
+        problem = f"Dagster's runs in {dagster} can't be read ({type(error).__name__}: {error})"
+        next_step = "move that directory away: another is made, without the runs so far"
+        return None, [Finding(problem, next_step if is_own(home) else "ask who operates that Dagster")]
     findings = []
     if dead and not is_held(home):
         problem = f"{len(dead)} runs were under way when their command was killed: {dead[0].run_id}"

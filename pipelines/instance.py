@@ -1,4 +1,8 @@
-"""The Dagster instance under `$KERNELINDEX_HOME/dagster`, where the command, schedules and the UI meet."""
+"""The Dagster instance that a home's runs stand in: the operator's, where there is one, else one of its own.
+
+Where `DAGSTER_HOME` is set, that instance is used, and nothing is written to it but through Dagster. Else the
+home has an instance in `<home>/dagster`, where the command, schedules and the UI meet.
+"""
 
 import fcntl
 import os
@@ -8,42 +12,73 @@ from pathlib import Path
 
 import dagster as dg
 
-from pipelines.own_runs import UNDER_WAY
-from warehouse.files import sweep, written_aside
+from assets.leaderboard.assets import register_kernels
+from pipelines.own_config import write_config
+from pipelines.own_runs import UNDER_WAY, home_tag
+from pipelines.pools import limit_pools
+from pipelines.private_names import LOADING, there_are
+from pipelines.progress import log
+from pipelines.settings import Settings
+from warehouse.files import sweep
 from warehouse.home import Home
 
 # Stands on every run that the command made, in its own process.
 BY_COMMAND = {"kernelindex/launched_by": "command"}
 
-CONFIG = Path(__file__).parents[1] / "dagster.yaml"
+
+def is_own(home: Home) -> bool:
+    """Whether the home's runs stand in an instance of its own: the operator names no other."""
+    given = os.environ.get("DAGSTER_HOME")
+    return not given or Path(given).absolute() == home.dagster
 
 
-def prepare_instance(home: Home) -> None:
-    """Make Dagster's home with the project's `dagster.yaml`; point this process and its children to it.
+def dagster_home(home: Home) -> Path:
+    """The directory of the home's instance."""
+    return home.dagster if is_own(home) else Path(os.environ["DAGSTER_HOME"])
 
-    Raises HomeError where nothing can be written to the home.
+
+def prepare_instance(home: Home) -> dict[str, str]:
+    """Write the settings of a home's own instance; what leads a process to the home and its instance.
+
+    Raises HomeError where nothing can be written to the home, or where its `dagster.yaml` can't be read.
     """
     home.write_version()
-    config = home.dagster / "dagster.yaml"
-    if not config.exists() or config.read_bytes() != CONFIG.read_bytes():
-        with written_aside(config) as aside:
-            aside.write_bytes(CONFIG.read_bytes())
-    os.environ["DAGSTER_HOME"] = str(home.dagster)
-    os.environ["KERNELINDEX_HOME"] = str(home.directory)
+    if is_own(home):
+        write_config(home.dagster / "dagster.yaml")
     # Events of many partitions are written together, not one by one.
     os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", "500")
+    return {"KERNELINDEX_HOME": str(home.directory), "DAGSTER_HOME": str(dagster_home(home))}
 
 
 def open_instance(home: Home) -> dg.DagsterInstance:
-    """The instance of a home, made where there is none yet."""
+    """The instance of a home, its own made where there is none yet, with the limits of our pools set.
+
+    Raises HomeError as prepare_instance does, dg.Failure where pools can't be limited.
+    """
     prepare_instance(home)
-    directory = os.open(home.dagster, os.O_RDONLY)
+    directory = os.open(home.directory, os.O_RDONLY)
     try:
         # Of two that make the same databases at once, one fails.
         fcntl.flock(directory, fcntl.LOCK_EX)
-        return dg.DagsterInstance.get()
+        instance = instance_there(home)
+        limit_pools(instance)
+        return instance
     finally:
         os.close(directory)
+
+
+def instance_there(home: Home) -> dg.DagsterInstance:
+    """The instance of a home, with the settings that it has."""
+    before = os.environ.get("DAGSTER_HOME")
+    # Our event log looks there for its directory.
+    os.environ["DAGSTER_HOME"] = str(dagster_home(home))
+    try:
+        return dg.DagsterInstance.get()
+    finally:
+        if before is None:
+            del os.environ["DAGSTER_HOME"]
+        else:
+            os.environ["DAGSTER_HOME"] = before
 
 
 class Busy(Exception):
@@ -66,11 +101,16 @@ def only_command(home: Home, instance: dg.DagsterInstance) -> Iterator[None]:
             raise Busy(
                 f"another `kernelindex` command is writing into {home.directory}; try again when it has ended"
             ) from None
-        for run in instance.get_runs(dg.RunsFilter(tags=BY_COMMAND, statuses=UNDER_WAY)):
+        for run in instance.get_runs(begun_by_command(home)):
             instance.report_run_failed(run, "the command's process ended before the run did")
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
         sweep(home.directory)
         yield
+
+
+def begun_by_command(home: Home) -> dg.RunsFilter:
+    """The home's runs that a command began and that have not ended."""
+    return dg.RunsFilter(tags={**home_tag(home.directory), **BY_COMMAND}, statuses=UNDER_WAY)
 
 
 def is_held(home: Home) -> bool:
@@ -83,3 +123,25 @@ def is_held(home: Home) -> bool:
     except BlockingIOError:
         return True
     return False
+
+
+def register_where_loaded() -> None:
+    """Make partitions of the kernels that the environment's home knows, where Dagster loads the code anew.
+
+    Else the kernels of a home would be there only in the instance that listed them. It is tried only where
+    `DAGSTER_HOME` says which instance that is; where it fails, the next schedule, sensor or run does it.
+    """
+    if "DAGSTER_HOME" not in os.environ or not there_are(LOADING, "kernels are registered by the first run"):
+        return
+    from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
+
+    if not DefinitionsLoadContext.is_set():  # It is imported by somebody else.
+        return
+    if DefinitionsLoadContext.get().load_type is not DefinitionsLoadType.INITIALIZATION:
+        return
+    try:
+        home = Settings().kept()
+        with dg.DagsterInstance.get() as instance:
+            register_kernels(instance, home)
+    except Exception as error:  # Whatever the instance's storage raises: the code location must load.
+        log.warning("the kernels of the home were not registered: %s: %s", type(error).__name__, error)

@@ -5,47 +5,56 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from pipelines.own_runs import UNDER_WAY, home_tag, old_runs
+from pipelines.names import asset_key, own
+from pipelines.own_runs import home_tag, old_runs
 from pipelines.resources import Pipeline
 from pipelines.settings import Settings
 from warehouse.files import sweep
 
+
+def _assets(*names: str) -> dg.AssetSelection:
+    return dg.AssetSelection.assets(*map(asset_key, names))
+
+
 # Reads every file that is kept, which costs as much as all that ever came: so not with what is new.
-_EXAMINATION = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("warehouse"), "home_is_whole"))
+_EXAMINATION = dg.AssetSelection.checks(dg.AssetCheckKey(asset_key("warehouse"), "home_is_whole"))
 _ALL = dg.AssetSelection.all() - _EXAMINATION
 # Of the environment's home: a run whose config names another one says so once it begins.
 _TAGS = home_tag(Settings().home)
 
 ingest = dg.define_asset_job(
-    "ingest",
+    own("ingest"),
     selection=_ALL,
     tags=_TAGS,
     description="The whole way: fetch, read, normalise, rank, publish; for a range of kernels.",
 )
 
 publish = dg.define_asset_job(
-    "publish",
-    selection=_ALL - dg.AssetSelection.assets("kernel_listing", "kernel_pages"),
+    own("publish"),
+    selection=_ALL - _assets("kernel_listing", "kernel_pages"),
     tags=_TAGS,
     description="All but fetching: what the stored pages say, ranked and published; for a range of kernels.",
 )
 
 saved_pages = dg.define_asset_job(
-    "saved_pages",
-    selection=_ALL - dg.AssetSelection.assets("kernel_listing", "kernel_pages", "kernel_manifests"),
+    own("saved_pages"),
+    selection=_ALL
+    - dg.AssetSelection.assets(
+        asset_key("kernel_listing"), asset_key("kernel_pages"), asset_key("kernel_manifests")
+    ),
     tags=_TAGS,
     description="What follows from saved pages: taken in, tables, ranks and the warehouse made anew.",
 )
 
 list_kernels = dg.define_asset_job(
-    "list_kernels",
-    selection=dg.AssetSelection.assets("kernel_listing"),
+    own("list_kernels"),
+    selection=_assets("kernel_listing"),
     tags=_TAGS,
     description="Fetch the listing of kernels alone: new ones become partitions.",
 )
 
 examine = dg.define_asset_job(
-    "examine",
+    own("examine"),
     selection=_EXAMINATION,
     tags=_TAGS,
     description="Look for damage to any file of the home, as `kernelindex doctor` does.",
@@ -58,12 +67,6 @@ def range_tags(keys: Sequence[str]) -> dict[str, str]:
         "dagster/asset_partition_range_start": keys[0],
         "dagster/asset_partition_range_end": keys[-1],
     }
-
-
-def under_way(instance: dg.DagsterInstance, job_name: str | None = "ingest") -> str | None:
-    """The id of a run (of a job, or of any) that has not ended, if there is one."""
-    runs = instance.get_runs(dg.RunsFilter(job_name=job_name, statuses=UNDER_WAY), limit=1)
-    return runs[0].run_id if runs else None
 
 
 def why_it_failed(event: dg.DagsterEvent) -> str:
@@ -99,7 +102,11 @@ def delete_old_runs(context: dg.OpExecutionContext, pipeline: Pipeline) -> None:
     context.log.info("swept away %d files", len(sweep(settings.kept().directory)))
 
 
-@dg.job(tags=_TAGS, description="Delete old runs, so that Dagster's home does not grow without bound.")
+@dg.job(
+    name=own("tidy"),
+    tags=_TAGS,
+    description="Delete old runs, so that Dagster's home does not grow without bound.",
+)
 def tidy() -> None:
     """See delete_old_runs."""
     delete_old_runs()

@@ -1,7 +1,8 @@
 """Dagster runs that are this home's own: how they are known, which are under way, which are old.
 
 A Dagster instance can be shared with other teams, and with other homes of this project. So every run bears
-the home that it writes to as a tag, and only runs with that tag are deleted.
+the home that it writes to as a tag, and only runs with that tag are looked at, waited for, ended or
+deleted.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,16 @@ _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRu
 def home_tag(home: Path) -> dict[str, str]:
     """The tag that says which home a run writes to."""
     return {HOME_TAG: str(home.resolve())}
+
+
+def under_way(
+    instance: dg.DagsterInstance, home: Path, job_name: str | None = None, but: str | None = None
+) -> str | None:
+    """The id of a run of the home (of a job, or of any; not the run `but`) that has not ended, if any."""
+    runs = instance.get_runs(
+        dg.RunsFilter(job_name=job_name, tags=home_tag(home), statuses=UNDER_WAY), limit=2
+    )
+    return next((run.run_id for run in runs if run.run_id != but), None)
 
 
 def old_runs(instance: dg.DagsterInstance, home: Path, days: int) -> list[str]:

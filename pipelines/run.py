@@ -6,8 +6,8 @@ from typing import Any
 import dagster as dg
 from dagster import DagsterInstance
 
-from assets.leaderboard.assets import kernels, tally_of
-from assets.leaderboard.kernel_pages import fetch_kernel_listing, kernel_listing
+from assets.leaderboard.assets import registered_kernels, tally_of
+from assets.leaderboard.kernel_pages import fetch_kernel_listing
 from assets.leaderboard.pages import Tally
 from pipelines import jobs
 from pipelines.checks import check_fetching
@@ -15,6 +15,8 @@ from pipelines.definitions import defs
 from pipelines.disk import FULL, says_full
 from pipelines.instance import BY_COMMAND, only_command
 from pipelines.jobs import delete_runs, range_tags
+from pipelines.names import PREFIX, own
+from pipelines.own_runs import home_tag
 from pipelines.resources import Pipeline
 from pipelines.settings import Settings
 from warehouse.home import Home
@@ -62,7 +64,7 @@ def run_saved_pages(settings: Settings, instance: DagsterInstance) -> None:
     Raises Busy while another command ingests into the home, Failed where the run failed.
     """
     with only_command(settings.kept(), instance):
-        _run_job("saved_pages", instance, {})
+        _run_job(settings, "saved_pages", instance, {})
 
 
 def run_rebuild(settings: Settings, instance: DagsterInstance) -> list[str]:
@@ -73,13 +75,11 @@ def run_rebuild(settings: Settings, instance: DagsterInstance) -> list[str]:
     """
     home = settings.kept()
     with only_command(home, instance):
-        keys = [row["kernel_key"] for row in kernel_listing(home)]
+        keys = registered_kernels(instance, home)
         if not keys:
             raise Failed(f"{home.directory} keeps no pages yet: run `kernelindex ingest`")
-        instance.add_dynamic_partitions(kernels.name or "", keys)
-        keys = list(instance.get_dynamic_partitions(kernels.name or ""))
         before = _written_at(home)
-        _run_job("publish", instance, range_tags(keys))
+        _run_job(settings, "publish", instance, range_tags(keys))
         return [file for file, at in _written_at(home).items() if before.get(file) != at]
 
 
@@ -89,22 +89,24 @@ def _written_at(home: Home) -> dict[str, int]:
     return {str(path.relative_to(home.directory)): path.stat().st_mtime_ns for path in files if path.exists()}
 
 
-def _run_job(name: str, instance: DagsterInstance, tags: dict[str, str]) -> dg.ExecuteInProcessResult:
-    result = _executed(name, instance, tags, {})
+def _run_job(
+    settings: Settings, name: str, instance: DagsterInstance, tags: dict[str, str]
+) -> dg.ExecuteInProcessResult:
+    result = _executed(settings, name, instance, tags)
     if not result.success:
         raise Failed(why_it_failed(result))
     return result
 
 
 def _executed(
-    name: str, instance: DagsterInstance, tags: dict[str, str], config: dict[str, Any]
+    settings: Settings, name: str, instance: DagsterInstance, tags: dict[str, str], requests: int = 0
 ) -> dg.ExecuteInProcessResult:
-    """A job, run to its end in this process; `config` is that of the pipeline."""
-    return defs.resolve_job_def(name).execute_in_process(
+    """A job, run to its end in this process, after which so many requests were made already."""
+    return defs.resolve_job_def(own(name)).execute_in_process(
         instance=instance,
-        tags={**tags, **BY_COMMAND},
+        tags={**tags, **home_tag(settings.kept().directory), **BY_COMMAND},
         run_config={
-            "resources": {"pipeline": {"config": config}},
+            "resources": {"pipeline": {"config": _config(settings, requests)}},
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
         },
         raise_on_error=False,
@@ -118,9 +120,8 @@ def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
         source.begin(row["kernel_key"] for row in rows if row["listed"])
     if not rows:
         raise Failed("the source lists no kernels")
-    instance.add_dynamic_partitions(kernels.name or "", [row["kernel_key"] for row in rows])
-    keys = instance.get_dynamic_partitions(kernels.name or "")
-    result = _executed("ingest", instance, range_tags(keys), _config(settings, source.tally.requests))
+    keys = registered_kernels(instance, settings.kept())
+    result = _executed(settings, "ingest", instance, range_tags(keys), source.tally.requests)
     failed_steps = {event.step_key for event in result.all_events if event.is_step_failure}
     # A run that could not fetch some kernels has done all the rest, and its outcome names them.
     if not result.success and failed_steps != {check_fetching.node_def.name}:
@@ -130,7 +131,11 @@ def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
 
 def _config(settings: Settings, requests: int) -> dict[str, Any]:
     """The settings as run config; the requests that were made already are no longer to be made."""
-    given = {**settings.model_dump(), "max_requests": settings.max_requests - requests}
+    given = {
+        **settings.model_dump(),
+        "home": str(settings.kept().directory),
+        "max_requests": settings.max_requests - requests,
+    }
     return {name: given[name] for name in Pipeline.model_fields if given.get(name) is not None}
 
 
@@ -139,11 +144,12 @@ def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
     for event in result.all_events:
         if event.is_step_failure:
             reason = jobs.why_it_failed(event)
+            step = (event.step_key or "").removeprefix(f"{PREFIX}__")
             if says_full(reason):
-                return f"step {event.step_key} failed: {FULL} ({reason})"
+                return f"step {step} failed: {FULL} ({reason})"
             # A reason that says what to do needs no other.
             more = "" if "`kernelindex" in reason else "; `kernelindex ui` shows more"
-            return f"step {event.step_key} of run {result.run_id} failed: {reason}{more}"
+            return f"step {step} of run {result.run_id} failed: {reason}{more}"
     return f"run {result.run_id} failed; `kernelindex ui` shows why"
 
 
@@ -169,7 +175,7 @@ def _said(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
     """What a run said of each asset that it made."""
     # Of a kernel's materialisations any says the same of the whole run; the last is as good as the first.
     return {
-        materialization.asset_key.to_user_string(): {
+        materialization.asset_key.path[-1]: {
             name: value.value for name, value in materialization.metadata.items()
         }
         for event in result.get_asset_materialization_events()

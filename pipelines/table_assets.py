@@ -7,6 +7,8 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.leaderboard.snapshots import file_digest
+from pipelines.names import asset_key
+from pipelines.pools import PUBLISHING, alone_in
 from pipelines.progress import log
 from pipelines.resources import Pipeline
 from warehouse.build import built_from, table_digest
@@ -15,10 +17,6 @@ from warehouse.home import Home
 from warehouse.parquet import TableError, first_rows, pieces, row_count, write_tables
 from warehouse.parts import PartError, locked_parts, parts_version
 from warehouse.tables import Table
-
-# The pool of steps that write tables or the warehouse: one at a time, over all runs, so that of two that
-# write the same table the later one has seen all that the other saw.
-PUBLISHING = "publishing"
 
 PREVIEW_ROWS = 10
 _LONGEST_CELL = 80
@@ -39,36 +37,37 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
     def collected(
         context: dg.AssetExecutionContext, pipeline: Pipeline
     ) -> Iterator[dg.MaterializeResult[Any]]:
-        home = pipeline.home()
-        log.info("collecting tables")
-        # Other runs may be fetching: what they bring meanwhile will be collected once more.
-        with locked_parts(home, all_of_them=True):
-            version = parts_version(home)
-            is_collected = home.collected.exists() and home.collected.read_text() == version
-            # Files that are those which were published are left as they are; any other can be damaged.
-            digests = built_from(home) if is_collected else {}
-            # Until all of them are there, those that there are need not fit together.
-            _note_collected(home, f"not all, by run {context.run.run_id}")
-            selected = {
-                table: stages
-                for table, stages in tables.items()
-                if dg.AssetKey(table.name) in context.selected_asset_keys
-            }
-            stale = {
-                table: stages
-                for table, stages in selected.items()
-                if table.name not in digests
-                or not home.table(table.name).exists()
-                or table_digest(home, table.name) != digests[table.name]
-            }
-            try:
-                changed = write_tables(home, stale, pieces(home, stale))
-            except (PartError, TableError) as problem:
-                raise dg.Failure(f"the tables were not collected: {problem}") from problem
-            for table in selected:
-                yield table_result(home, table, table.name in changed)
-            if len(context.selected_asset_keys) == len(tables):
-                _note_collected(home, version)
+        home = pipeline.kept()
+        with alone_in(PUBLISHING, context):
+            log.info("collecting tables")
+            # Other runs may be fetching: what they bring meanwhile will be collected once more.
+            with locked_parts(home, all_of_them=True):
+                version = parts_version(home)
+                is_collected = home.collected.exists() and home.collected.read_text() == version
+                # Files that are those which were published are left as they are; any other can be damaged.
+                digests = built_from(home) if is_collected else {}
+                # Until all of them are there, those that there are need not fit together.
+                _note_collected(home, f"not all, by run {context.run.run_id}")
+                selected = {
+                    table: stages
+                    for table, stages in tables.items()
+                    if asset_key(table.name) in context.selected_asset_keys
+                }
+                stale = {
+                    table: stages
+                    for table, stages in selected.items()
+                    if table.name not in digests
+                    or not home.table(table.name).exists()
+                    or table_digest(home, table.name) != digests[table.name]
+                }
+                try:
+                    changed = write_tables(home, stale, pieces(home, stale))
+                except (PartError, TableError) as problem:
+                    raise dg.Failure(f"the tables were not collected: {problem}") from problem
+                for table in selected:
+                    yield table_result(home, table, table.name in changed)
+                if len(context.selected_asset_keys) == len(tables):
+                    _note_collected(home, version)
 
     return collected
 
@@ -99,12 +98,12 @@ def table_spec(
         for column in table.columns
     ]
     lineage = {
-        column: [dg.TableColumnDep(*made_from.split(".")) for made_from in columns_before]
+        column: [_column(made_from) for made_from in columns_before]
         for column, columns_before in origins.items()
     }
     return dg.AssetSpec(
-        table.name,
-        deps=list(deps),
+        asset_key(table.name),
+        deps=[asset_key(name) for name in deps],
         description=f"{table.grain[0].upper()}{table.grain[1:]}.\n\nKey: `{', '.join(table.key)}`.",
         group_name=group,
         kinds={"parquet", "duckdb"},
@@ -115,10 +114,15 @@ def table_spec(
     )
 
 
+def _column(name: str) -> dg.TableColumnDep:
+    table, column = name.split(".")
+    return dg.TableColumnDep(asset_key(table), column)
+
+
 def table_result(home: Home, table: Table, changed: bool) -> dg.MaterializeResult[Any]:
     """What became of a table: its rows, whether they changed, a preview."""
     return dg.MaterializeResult(
-        asset_key=table.name,
+        asset_key=asset_key(table.name),
         metadata={
             "dagster/row_count": row_count(home, table),
             "changed": changed,

@@ -22,7 +22,7 @@ def become_ui(home: Home, port: int) -> NoReturn:
 
     Raises NotOpened where one is open on this home already, or the port can't be listened on.
     """
-    prepare_instance(home)
+    os.environ |= prepare_instance(home)
     lock = os.open(home.directory / "ui.lock", os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

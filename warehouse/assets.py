@@ -6,10 +6,11 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.own_runs import UNDER_WAY
+from pipelines.names import PREFIX, asset_key, own
+from pipelines.own_runs import under_way
+from pipelines.pools import PUBLISHING, alone_in
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from pipelines.table_assets import PUBLISHING
 from warehouse.build import BuildError, build_warehouse, warehouse_version
 from warehouse.home import Home
 from warehouse.pictures import overview
@@ -17,9 +18,10 @@ from warehouse.tables import TABLES
 
 
 @dg.asset(
+    key_prefix=PREFIX,
     group_name="warehouse",
     kinds={"duckdb"},
-    deps=list(TABLES),
+    deps=[asset_key(name) for name in TABLES],
     pool=PUBLISHING,
 )
 def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
@@ -27,36 +29,33 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
 
     Built aside and moved into place: who has the old file open keeps it, and never waits.
     """
-    home = pipeline.home()
-    log.info("building the warehouse")
-    is_ready = not home.collected.exists() or (home.is_checked and home.is_in_step)
-    # Of runs at once another may have collected newer tables since: it ranks, checks and publishes them.
-    waits = not is_ready and home.warehouse.exists() and _is_another_under_way(context)
-    if not (is_ready or waits):
-        raise dg.Failure(
-            "the warehouse was not published: its tables were not checked, or a check failed; mend what the "
-            "checks name, and run the job `publish`"
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        log.info("building the warehouse")
+        is_ready = not home.collected.exists() or (home.is_checked and home.is_in_step)
+        # Of runs at once another may have collected newer tables since: it ranks, checks and publishes them.
+        others = under_way(context.instance, home.directory, but=context.run.run_id)
+        waits = not is_ready and home.warehouse.exists() and others is not None
+        if not (is_ready or waits):
+            raise dg.Failure(
+                "the warehouse was not published: its tables were not checked, or a check failed; mend what "
+                f"the checks name, and run the job `{own('publish')}`"
+            )
+        try:
+            changed = not waits and build_warehouse(home)
+        except BuildError as problem:
+            raise dg.Failure(f"the warehouse was not published: {problem}") from problem
+        version = warehouse_version(home) or ""
+        return dg.MaterializeResult(
+            metadata={
+                "changed": changed,
+                "version": version,
+                "file": dg.MetadataValue.path(home.warehouse),
+                "size_bytes": home.warehouse.stat().st_size,
+                "overview": _overview(context, home, changed),
+            },
+            data_version=dg.DataVersion(version),
         )
-    try:
-        changed = not waits and build_warehouse(home)
-    except BuildError as problem:
-        raise dg.Failure(f"the warehouse was not published: {problem}") from problem
-    version = warehouse_version(home) or ""
-    return dg.MaterializeResult(
-        metadata={
-            "changed": changed,
-            "version": version,
-            "file": dg.MetadataValue.path(home.warehouse),
-            "size_bytes": home.warehouse.stat().st_size,
-            "overview": _overview(context, home, changed),
-        },
-        data_version=dg.DataVersion(version),
-    )
-
-
-def _is_another_under_way(context: dg.AssetExecutionContext) -> bool:
-    runs = context.instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY))
-    return any(run.run_id != context.run.run_id for run in runs)
 
 
 def _overview(context: dg.AssetExecutionContext, home: Home, changed: bool) -> dg.MetadataValue[Any]:

@@ -17,31 +17,51 @@ from assets.leaderboard.pages import Tally
 from assets.leaderboard.records import Unreadable
 from assets.leaderboard.snapshots import digest_of
 from assets.leaderboard.sources import CrawlStopped, SourceError
+from pipelines.names import PREFIX, own
 from pipelines.partitions import made_partitions
+from pipelines.pools import FETCHING, alone_in
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
+from warehouse.home import Home
 from warehouse.parts import PartError, part_version
 
 GROUP = "leaderboard"
-FETCHING = "fetching"
 
-kernels = dg.DynamicPartitionsDefinition(name="kernels")
+KERNELS = own("kernels")
+kernels = dg.DynamicPartitionsDefinition(name=KERNELS)
 
 
-@dg.asset(name="kernel_listing", group_name=GROUP, kinds={"json"}, pool=FETCHING)
+def register_kernels(instance: dg.DagsterInstance, home: Home) -> list[str]:
+    """Make partitions of the kernels that a home knows and an instance does not; give the keys of those."""
+    known = set(instance.get_dynamic_partitions(KERNELS))
+    new = [row["kernel_key"] for row in kernel_listing(home) if row["kernel_key"] not in known]
+    if new:
+        instance.add_dynamic_partitions(KERNELS, new)
+    return new
+
+
+def registered_kernels(instance: dg.DagsterInstance, home: Home) -> list[str]:
+    """The kernels that a home knows, all of them partitions, in the order that ranges of partitions go by.
+
+    The instance can have partitions of other homes: these are not among them.
+    """
+    register_kernels(instance, home)
+    of_home = {row["kernel_key"] for row in kernel_listing(home)}
+    return [key for key in instance.get_dynamic_partitions(KERNELS) if key in of_home]
+
+
+@dg.asset(name="kernel_listing", key_prefix=PREFIX, group_name=GROUP, kinds={"json"}, pool=FETCHING)
 def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     """Which kernels there are: the page of `/kernels`, fetched and stored.
 
     New kernels become partitions; kernels that vanish from the listing stay, marked as not listed.
     """
     try:
-        with pipeline.open_source() as source:
-            rows = fetch_kernel_listing(source, pipeline.home())
+        with alone_in(FETCHING, context), pipeline.open_source() as source:
+            rows = fetch_kernel_listing(source, pipeline.kept())
     except (SourceError, Unreadable) as problem:
-        raise dg.Failure(f"the listing of kernels is not to be had: {problem}") from problem
-    known = set(context.instance.get_dynamic_partitions(kernels.name or ""))
-    new = [row["kernel_key"] for row in rows if row["kernel_key"] not in known]
-    context.instance.add_dynamic_partitions(kernels.name or "", new)
+        raise dg.Failure(f"the listing of kernels could not be fetched: {problem}") from problem
+    new = register_kernels(context.instance, pipeline.kept())
     vanished = [row["kernel_name"] for row in rows if not row["listed"]]
     return dg.MaterializeResult(
         metadata={
@@ -57,6 +77,7 @@ def kernel_listing_asset(context: dg.AssetExecutionContext, pipeline: Pipeline) 
 
 
 @dg.asset(
+    key_prefix=PREFIX,
     group_name=GROUP,
     kinds={"json"},
     partitions_def=kernels,
@@ -70,17 +91,19 @@ def kernel_pages(context: dg.AssetExecutionContext, pipeline: Pipeline) -> Itera
     Every answer is stored before anything reads it. A kernel's new pages count all at once, or not at all
     where one of them is not to be had; then the kernel keeps those that it had, and shows as failed.
     """
-    home = pipeline.home()
-    listed = {row["kernel_key"]: row for row in kernel_listing(home) if row["listed"]}
+    home = pipeline.kept()
+    of_home = {row["kernel_key"]: row for row in kernel_listing(home)}
+    listed = {key: row for key, row in of_home.items() if row["listed"]}
     keys = [key for key in longest_ago_first(home, context.partition_keys) if key in listed]
     versions: dict[str, str] = {}
-    for key in set(context.partition_keys).difference(keys):
+    # A range of partitions can have kernels of another home between: nothing is said of these.
+    for key in of_home.keys() & set(context.partition_keys).difference(keys):
         context.add_asset_metadata({"listed": False}, partition_key=key)
         versions[key] = part_version(home.part(key, "pages")) or "never fetched"
     fetched, changed, pages = 0, 0, 0
     failed: list[str] = []
     stopped = ""
-    with ExitStack() as crawl:
+    with alone_in(FETCHING, context), ExitStack() as crawl:
         try:
             source = crawl.enter_context(pipeline.open_source())
         except SourceError as problem:

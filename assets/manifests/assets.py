@@ -12,10 +12,12 @@ from assets.leaderboard.kernel_pages import kernel_listing
 from assets.leaderboard.snapshots import SnapshotError
 from assets.manifests.case_runs import COLLECTED, MATCHER_VERSION, make_case_runs, page_states, stages_of
 from assets.manifests.kernel_manifests import CODE_VERSION, make_all_manifests
+from pipelines.names import PREFIX
 from pipelines.partitions import made_partitions
+from pipelines.pools import PUBLISHING, alone_in
 from pipelines.progress import log, progress
 from pipelines.resources import Pipeline
-from pipelines.table_assets import PUBLISHING, collected_tables, table_result, table_spec
+from pipelines.table_assets import collected_tables, table_result, table_spec
 from warehouse.parquet import collect, write_table
 from warehouse.parts import PartError, locked_parts
 from warehouse.tables import DRIFT, PAGES
@@ -24,6 +26,7 @@ GROUP = "manifests"
 
 
 @dg.asset(
+    key_prefix=PREFIX,
     group_name=GROUP,
     kinds={"json", "arrow"},
     partitions_def=kernels,
@@ -37,7 +40,7 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> I
     The operation, its workloads, and a run for each submission that qualifies. What can't be read, or makes
     no manifest, is quarantined with its reason. A kernel whose pages did not change is left as it is.
     """
-    home = pipeline.home()
+    home = pipeline.kept()
     listed = {row["kernel_key"]: row for row in kernel_listing(home)}
     keys = [key for key in context.partition_keys if key in listed and home.part(key, "pages").exists()]
     making = make_all_manifests(home, [listed[key] for key in keys])
@@ -55,38 +58,40 @@ def kernel_manifests(context: dg.AssetExecutionContext, pipeline: Pipeline) -> I
 
 
 @dg.asset(
+    key_prefix=PREFIX,
     group_name=GROUP,
     kinds={"html", "arrow"},
     deps=[kernel_manifests],
     code_version=f"{CODE_VERSION}, reader {READER_VERSION}, matcher {MATCHER_VERSION}",
     pool=PUBLISHING,
 )
-def kernel_cases(pipeline: Pipeline) -> dg.MaterializeResult[Any]:
+def kernel_cases(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.MaterializeResult[Any]:
     """Pages that people saved: those new in the inbox are taken in, and all that count make runs on cases.
 
     A page whose kernel or submission the leaderboard has not brought yet waits for it. What can't be read or
     matched is quarantined with its reason, and its file left where it is.
     """
-    home = pipeline.home()
-    taken_in, failed = 0, []
-    for path in new_files(home):
-        try:
-            take_in(home, path)
-            taken_in += 1
-        except InboxError as problem:
-            log.error("%s", problem)
-            failed.append(str(problem))
-    made = make_case_runs(home)
-    return dg.MaterializeResult(
-        metadata={
-            "files_taken_in": taken_in,
-            "files_failed": dg.MetadataValue.json(failed),
-            "case_runs": made.rows.get("run_intervals", 0),
-            "disagreements": made.rows.get("page_disagreements", 0),
-            "pages": dg.MetadataValue.json(page_states(home)),
-        },
-        data_version=dg.DataVersion(made.version or "no page"),
-    )
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        taken_in, failed = 0, []
+        for path in new_files(home):
+            try:
+                take_in(home, path)
+                taken_in += 1
+            except InboxError as problem:
+                log.error("%s", problem)
+                failed.append(str(problem))
+        made = make_case_runs(home)
+        return dg.MaterializeResult(
+            metadata={
+                "files_taken_in": taken_in,
+                "files_failed": dg.MetadataValue.json(failed),
+                "case_runs": made.rows.get("run_intervals", 0),
+                "disagreements": made.rows.get("page_disagreements", 0),
+                "pages": dg.MetadataValue.json(page_states(home)),
+            },
+            data_version=dg.DataVersion(made.version or "no page"),
+        )
 
 
 tables = collected_tables("tables", GROUP, {table: stages_of(table) for table in COLLECTED if table != DRIFT})
@@ -96,10 +101,11 @@ tables = collected_tables("tables", GROUP, {table: stages_of(table) for table in
     specs=[table_spec(DRIFT, ["kernel_pages", *(f"kernel_{stage}" for stage in stages_of(DRIFT))], GROUP)],
     pool=PUBLISHING,
 )
-def drift_table(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
+def drift_table(context: dg.AssetExecutionContext, pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
     """Fields that came and went; each was seen last when a page that shows it came, or was confirmed."""
-    home = pipeline.home()
-    with locked_parts(home, all_of_them=True):
-        rows = collect(home, DRIFT, stages_of(DRIFT))
-        rows = confirmed(rows, collect(home, PAGES, stages_of(PAGES)))
-    yield table_result(home, DRIFT, write_table(home, DRIFT, rows))
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        with locked_parts(home, all_of_them=True):
+            rows = collect(home, DRIFT, stages_of(DRIFT))
+            rows = confirmed(rows, collect(home, PAGES, stages_of(PAGES)))
+        yield table_result(home, DRIFT, write_table(home, DRIFT, rows))

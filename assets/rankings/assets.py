@@ -14,9 +14,11 @@ from assets.rankings.lineage import origins
 from assets.rankings.policy import POLICY
 from assets.rankings.run_pages import COMPARED, check_run_pages
 from assets.rankings.tables import INPUTS, NAMED_RUNS, TABLES, opened, rank_tables
+from pipelines.names import asset_key
+from pipelines.pools import PUBLISHING, alone_in
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from pipelines.table_assets import PUBLISHING, preview, table_result, table_spec
+from pipelines.table_assets import preview, table_result, table_spec
 from warehouse.files import written_aside
 from warehouse.parquet import write_table
 from warehouse.tables import ATTESTATIONS, DECISIONS, RUN_PAGE_CHECKS, Table
@@ -33,20 +35,23 @@ def _entries_spec(table: Table) -> dg.AssetSpec:
 
 
 @dg.multi_asset(specs=[_entries_spec(DECISIONS), _entries_spec(ATTESTATIONS)], pool=PUBLISHING)
-def decisions_and_attestations(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
+def decisions_and_attestations(
+    context: dg.AssetExecutionContext, pipeline: Pipeline
+) -> Iterator[dg.MaterializeResult[Any]]:
     """What people decided and attested, read from the repository, each with the run that it is about."""
-    home = pipeline.home()
-    log.info("reading decisions and attestations")
-    try:
-        with opened(home, NAMED_RUNS) as connection:
-            rows = {
-                DECISIONS: resolve_decisions(connection, read_decisions(DECISIONS_FILE)),
-                ATTESTATIONS: resolve_attestations(connection, read_attestations(ATTESTATIONS_DIRECTORY)),
-            }
-    except EntryError as problem:
-        raise dg.Failure(f"nothing was ranked: {problem}") from problem
-    for table, of_table in rows.items():
-        yield table_result(home, table, write_table(home, table, of_table))
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        log.info("reading decisions and attestations")
+        try:
+            with opened(home, NAMED_RUNS) as connection:
+                rows = {
+                    DECISIONS: resolve_decisions(connection, read_decisions(DECISIONS_FILE)),
+                    ATTESTATIONS: resolve_attestations(connection, read_attestations(ATTESTATIONS_DIRECTORY)),
+                }
+        except EntryError as problem:
+            raise dg.Failure(f"nothing was ranked: {problem}") from problem
+        for table, of_table in rows.items():
+            yield table_result(home, table, write_table(home, table, of_table))
 
 
 @dg.multi_asset(
@@ -58,19 +63,22 @@ def decisions_and_attestations(pipeline: Pipeline) -> Iterator[dg.MaterializeRes
     ],
     pool=PUBLISHING,
 )
-def ranking_tables(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
+def ranking_tables(
+    context: dg.AssetExecutionContext, pipeline: Pipeline
+) -> Iterator[dg.MaterializeResult[Any]]:
     """Every run's place in its comparison group, by policy, and what follows from it."""
-    home = pipeline.home()
-    log.info("ranking")
-    try:
-        rows = rank_tables(home)
-    except EntryError as problem:
-        raise dg.Failure(f"nothing was ranked: {problem}") from problem
-    for table in TABLES:
-        yield table_result(home, table, write_table(home, table, rows[table.name]))
-    if home.collected.exists():
-        with written_aside(home.ranked) as aside:
-            aside.write_text(home.collected.read_text())
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        log.info("ranking")
+        try:
+            rows = rank_tables(home)
+        except EntryError as problem:
+            raise dg.Failure(f"nothing was ranked: {problem}") from problem
+        for table in TABLES:
+            yield table_result(home, table, write_table(home, table, rows[table.name]))
+        if home.collected.exists():
+            with written_aside(home.ranked) as aside:
+                aside.write_text(home.collected.read_text())
 
 
 @dg.multi_asset(
@@ -85,25 +93,27 @@ def ranking_tables(pipeline: Pipeline) -> Iterator[dg.MaterializeResult[Any]]:
     check_specs=[
         dg.AssetCheckSpec(
             "run_pages_agree",
-            asset=RUN_PAGE_CHECKS.name,
+            asset=asset_key(RUN_PAGE_CHECKS.name),
             description="Each fact on KernelIndex's run pages in the inbox is ours too, or explained.",
         )
     ],
     pool=PUBLISHING,
 )
 def run_page_checks(
+    context: dg.AssetExecutionContext,
     pipeline: Pipeline,
 ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
     """KernelIndex's run pages in the inbox, fact by fact: whether we agree."""
-    home = pipeline.home()
-    log.info("verifying run pages")
-    rows = check_run_pages(home)
-    yield table_result(home, RUN_PAGE_CHECKS, write_table(home, RUN_PAGE_CHECKS, rows))
-    differing = rows.filter(pc.equal(rows["verdict"], "differs"))
-    yield dg.AssetCheckResult(
-        asset_key=RUN_PAGE_CHECKS.name,
-        check_name="run_pages_agree",
-        passed=differing.num_rows == 0,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={"broken": differing.num_rows, "rows": preview(differing)},
-    )
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        log.info("verifying run pages")
+        rows = check_run_pages(home)
+        yield table_result(home, RUN_PAGE_CHECKS, write_table(home, RUN_PAGE_CHECKS, rows))
+        differing = rows.filter(pc.equal(rows["verdict"], "differs"))
+        yield dg.AssetCheckResult(
+            asset_key=asset_key(RUN_PAGE_CHECKS.name),
+            check_name="run_pages_agree",
+            passed=differing.num_rows == 0,
+            severity=dg.AssetCheckSeverity.WARN,
+            metadata={"broken": differing.num_rows, "rows": preview(differing)},
+        )

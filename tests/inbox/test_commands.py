@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli import app
+from pipelines.instance import instance_there
+from pipelines.names import asset_key
 from tests.examples import recorded
 from tests.inbox.pages import flux, page, prepared, published, saved, seed_html, seed_text
 from warehouse.home import Home
@@ -100,14 +102,14 @@ def test_pages_go_all_the_way_and_dagster_shows_them(home: Home, tmp_path: Path,
         ("differs", 1),
         ("explained", 2),
     ]
-    with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+    with instance_there(home) as instance:
         for name in ("kernel_cases", "run_page_checks", "page_disagreements", "saved_pages"):
-            assert instance.get_latest_materialization_event(dg.AssetKey(name)) is not None
+            assert instance.get_latest_materialization_event(asset_key(name)) is not None
         for table, check in (
             ("run_page_checks", "run_pages_agree"),
             ("page_disagreements", "saved_pages_agree"),
         ):
-            key = dg.AssetCheckKey(dg.AssetKey(table), check)
+            key = dg.AssetCheckKey(asset_key(table), check)
             (execution,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
             assert execution.event is not None
             evaluation = execution.event.asset_check_evaluation

@@ -13,47 +13,56 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.leaderboard.assets import KERNELS as PARTITIONS
 from assets.leaderboard.kernel_pages import fetch_kernel, fetch_kernel_listing
 from assets.leaderboard.sources import RecordedSource
 from pipelines.definitions import defs
 from pipelines.instance import open_instance
 from pipelines.jobs import range_tags
+from pipelines.names import asset_key, own
+from pipelines.own_runs import home_tag
+from pipelines.resources import Pipeline
 from pipelines.schedules import nightly, weekly
 from pipelines.sensors import carry_on, failures, new_kernels
+from pipelines.settings import Settings
 from tests.examples import sample_ids
 from warehouse.home import Home
 from warehouse.parts import parts_version
 
-KERNELS = sorted(sample_ids())
-PAGES = dg.AssetKey("kernel_pages")
+KERNELS = sorted(sample_ids(), key=sample_ids().__getitem__)  # As they are registered.
+PAGES = asset_key("kernel_pages")
 
 
 @pytest.fixture
 def instance(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
-    """An instance that knows the sample's kernels, none of which was asked for yet."""
+    """An instance and a home that knows the sample's kernels, none of which was asked for yet."""
     monkeypatch.setenv("KERNELINDEX_HOME", str(home.directory))
     with dg.DagsterInstance.local_temp() as instance:
-        instance.add_dynamic_partitions("kernels", KERNELS)
+        fetch_kernel_listing(RecordedSource(), home)
         yield instance
 
 
 def run(instance: dg.DagsterInstance, job: str, *keys: str, **more: Any) -> dg.ExecuteInProcessResult:
     tags = range_tags(keys) if keys else {}
-    return defs.resolve_job_def(job).execute_in_process(
+    return defs.resolve_job_def(own(job)).execute_in_process(
         instance=instance, tags=tags, raise_on_error=False, **more
     )
 
 
 def under_way(instance: dg.DagsterInstance, job: str = "ingest") -> dg.DagsterRun:
-    """A run of a job that has begun and has not ended."""
-    return instance.create_run_for_job(defs.resolve_job_def(job), status=dg.DagsterRunStatus.STARTED)
+    """A run of a job of the home's that has begun and has not ended."""
+    return instance.create_run_for_job(
+        defs.resolve_job_def(own(job)),
+        status=dg.DagsterRunStatus.STARTED,
+        tags=home_tag(Settings().home),
+    )
 
 
 def tick(instance: dg.DagsterInstance, of: dg.ScheduleDefinition | dg.SensorDefinition) -> Any:
     """What a schedule or a sensor asks for (or why it does not) at one tick."""
     if isinstance(of, dg.SensorDefinition):
-        return of(dg.build_sensor_context(instance=instance))
-    return of(dg.build_schedule_context(instance=instance))
+        return of(dg.build_sensor_context(instance=instance, resources={"pipeline": Pipeline()}))
+    return of(dg.build_schedule_context(instance=instance, resources={"pipeline": Pipeline()}))
 
 
 def covers(request: dg.RunRequest) -> tuple[str, str]:
@@ -86,10 +95,11 @@ def test_a_schedule_waits_while_an_ingest_is_under_way(
 
 @pytest.mark.parametrize("schedule", [nightly, weekly])
 def test_a_schedule_on_a_new_home_says_what_to_run_first(
-    schedule: dg.ScheduleDefinition,
+    schedule: dg.ScheduleDefinition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("KERNELINDEX_HOME", str(tmp_path))
     with dg.DagsterInstance.local_temp() as instance:
-        assert "run the job list_kernels" in tick(instance, schedule).skip_message
+        assert "run the job sol_execbench_list_kernels" in tick(instance, schedule).skip_message
 
 
 # New kernels.
@@ -118,7 +128,7 @@ def test_kernels_that_were_made_or_failed_are_not_ingested_once_more(
 def test_the_same_new_kernels_are_asked_for_under_one_key(instance: dg.DagsterInstance) -> None:
     first = tick(instance, new_kernels)
     assert tick(instance, new_kernels).run_key == first.run_key
-    instance.add_dynamic_partitions("kernels", ["a new one"])
+    run(instance, "ingest", KERNELS[-1], asset_selection=[PAGES])
     assert tick(instance, new_kernels).run_key != first.run_key
 
 
@@ -243,9 +253,9 @@ def test_a_run_that_failed_is_posted_with_its_reason(instance: dg.DagsterInstanc
     assert sensor.tick() == []
 
     (told,) = webhook.told
-    assert (told["run"], told["job"]) == (failed.run_id, "list_kernels")
+    assert (told["run"], told["job"]) == (failed.run_id, "sol_execbench_list_kernels")
     assert "there is no kernels.json in it" in told["problem"]
-    assert told["text"] == f"list_kernels {failed.run_id} failed: {told['problem']}"
+    assert told["text"] == f"sol_execbench_list_kernels {failed.run_id} failed: {told['problem']}"
     assert sensor.tick() == []
     assert len(webhook.told) == 1
 
@@ -285,7 +295,10 @@ def test_a_webhook_that_is_not_there_is_said(
 # Tidying.
 
 
-def test_old_runs_are_deleted_with_their_files_and_younger_ones_and_what_they_made_stay(home: Home) -> None:
+def test_old_runs_are_deleted_with_their_files_and_younger_ones_and_what_they_made_stay(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELINDEX_HOME", str(home.directory))
     with open_instance(home) as instance:
         old, young = run(instance, "list_kernels"), run(instance, "list_kernels")
         with closing(sqlite3.connect(home.dagster / "history" / "runs.db")) as runs, runs:
@@ -302,8 +315,8 @@ def test_old_runs_are_deleted_with_their_files_and_younger_ones_and_what_they_ma
         assert [path for path in home.dagster.rglob("*") if old.run_id in path.name] == []
         assert (home.dagster / "storage" / young.run_id).exists()
         assert instance.all_logs(young.run_id)
-        made = instance.get_latest_materialization_event(dg.AssetKey("kernel_listing"))
+        made = instance.get_latest_materialization_event(asset_key("kernel_listing"))
         assert made is not None
         assert made.run_id == young.run_id
-        assert len(instance.get_dynamic_partitions("kernels")) == len(KERNELS)
+        assert len(instance.get_dynamic_partitions(PARTITIONS)) == len(KERNELS)
         assert home.kernel_listing.exists()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from assets.leaderboard.assets import KERNELS
 from assets.leaderboard.recorded import recorded_directory
 from pipelines.instance import open_instance
 from pipelines.jobs import range_tags
@@ -82,7 +83,7 @@ def ingested(leaderboard: Path, home: Home) -> list[str]:
     """Ingest all in one run; the kernels' keys."""
     with open_instance(home) as instance:
         run_ingest(Settings(home=home.directory, source=str(leaderboard)), instance)
-        return list(instance.get_dynamic_partitions("kernels"))
+        return list(instance.get_dynamic_partitions(KERNELS))
 
 
 @contextmanager

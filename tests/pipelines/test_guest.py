@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import defs
+from pipelines.names import own
 from warehouse.home import Home
 
 
@@ -38,7 +39,7 @@ def test_old_runs_of_others_and_of_other_homes_stay_and_those_of_the_home_go(
 ) -> None:
     def ours(name: str, home: Path) -> str:
         monkeypatch.setenv("KERNELINDEX_HOME", str(home))
-        return defs.resolve_job_def(name).execute_in_process(instance=stock).run_id
+        return defs.resolve_job_def(own(name)).execute_in_process(instance=stock).run_id
 
     theirs = aged(stock, ingest.execute_in_process(instance=stock).run_id)
     of_other_home = aged(stock, ours("list_kernels", tmp_path / "other"))

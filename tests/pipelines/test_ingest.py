@@ -13,6 +13,7 @@ import pytest
 
 from assets.leaderboard.recorded import recorded_directory
 from pipelines.instance import open_instance
+from pipelines.names import asset_key
 from warehouse.home import Home
 
 
@@ -68,7 +69,7 @@ def test_the_run_stands_in_the_dagster_instance_of_the_home(ingested: tuple[Path
         (run,) = instance.get_runs()
         assert run.run_id in ended.said
         assert run.status == dg.DagsterRunStatus.SUCCESS
-        assert len(instance.get_materialized_partitions(dg.AssetKey("kernel_manifests"))) == 24
+        assert len(instance.get_materialized_partitions(asset_key("kernel_manifests"))) == 24
         assert not instance.telemetry_enabled
 
 

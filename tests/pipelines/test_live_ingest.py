@@ -13,13 +13,14 @@ import duckdb
 import pytest
 from typer.testing import CliRunner
 
-from assets.leaderboard.assets import tally_of
+from assets.leaderboard.assets import KERNELS, tally_of
 from assets.leaderboard.live import LiveSource
 from assets.leaderboard.pages import Tally
 from assets.leaderboard.sources import SourceError
 from pipelines.cli import app
 from pipelines.definitions import defs
 from pipelines.jobs import range_tags
+from pipelines.names import asset_key, own
 from pipelines.settings import BASE_URL, Settings
 from tests.leaderboard_server import LeaderboardServer, status
 from tests.live_crawls import saved_sample
@@ -208,11 +209,11 @@ def fetched(
     instance: dg.DagsterInstance, server: LeaderboardServer, home: Home, **settings: Any
 ) -> dg.ExecuteInProcessResult:
     """A run that fetches the listing, then all kernels that were listed before."""
-    keys = instance.get_dynamic_partitions("kernels")
+    keys = instance.get_dynamic_partitions(KERNELS)
     config = {**settings_of(server), **settings}
-    return defs.resolve_job_def("ingest").execute_in_process(
+    return defs.resolve_job_def(own("ingest")).execute_in_process(
         instance=instance,
-        asset_selection=[dg.AssetKey("kernel_listing"), *([dg.AssetKey("kernel_pages")] if keys else [])],
+        asset_selection=[asset_key("kernel_listing"), *([asset_key("kernel_pages")] if keys else [])],
         tags=range_tags(keys) if keys else {},
         run_config={"resources": {"pipeline": {"config": config}}},
         raise_on_error=False,
@@ -239,7 +240,7 @@ def metadata(result: dg.ExecuteInProcessResult, asset: str, partition: str | Non
     chosen = next(
         event
         for event in events
-        if event.asset_key == dg.AssetKey(asset) and partition in (None, event.partition)
+        if event.asset_key == asset_key(asset) and partition in (None, event.partition)
     )
     return {name: value.value for name, value in chosen.metadata.items()}
 

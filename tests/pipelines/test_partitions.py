@@ -8,15 +8,16 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.leaderboard.assets import kernels
+from assets.leaderboard.assets import KERNELS, kernels
 from assets.leaderboard.recorded import recorded_directory
 from pipelines.definitions import defs
 from pipelines.jobs import range_tags
+from pipelines.names import asset_key, own
 from tests.examples import sample_ids
 from warehouse.home import Home
 
 KERNEL = "001_attention_softmax_dropout_value_matmul_backward"
-PAGES, MANIFESTS = dg.AssetKey("kernel_pages"), dg.AssetKey("kernel_manifests")
+PAGES, MANIFESTS = asset_key("kernel_pages"), asset_key("kernel_manifests")
 MADE, FAILED = "MATERIALIZED", "FAILED"
 
 
@@ -39,27 +40,27 @@ def instance(home: Home, saved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 def run(instance: dg.DagsterInstance, job: str, *keys: str, **more: Any) -> dg.ExecuteInProcessResult:
     tags = range_tags(keys) if keys else {}
-    return defs.resolve_job_def(job).execute_in_process(
+    return defs.resolve_job_def(own(job)).execute_in_process(
         instance=instance, tags=tags, raise_on_error=False, **more
     )
 
 
 def fetch(instance: dg.DagsterInstance, *keys: str) -> dg.ExecuteInProcessResult:
     """What a backfill of these kernels (of all, without any) runs, checks with it."""
-    keys = keys or tuple(instance.get_dynamic_partitions("kernels"))
+    keys = keys or tuple(instance.get_dynamic_partitions(KERNELS))
     return run(instance, "ingest", *keys, asset_selection=[PAGES, MANIFESTS])
 
 
 def status(instance: dg.DagsterInstance, asset: dg.AssetKey) -> dict[str, str | None]:
     """How each kernel shows in the UI; None: as missing."""
-    keys = instance.get_dynamic_partitions("kernels")
+    keys = instance.get_dynamic_partitions(KERNELS)
     statuses = instance.get_status_by_partition(asset, keys, kernels) or {}
     return {key: status and status.value for key, status in statuses.items()}
 
 
 def versions(instance: dg.DagsterInstance, asset: dg.AssetKey) -> Mapping[str, str]:
     """The data version of each kernel."""
-    keys = instance.get_dynamic_partitions("kernels")
+    keys = instance.get_dynamic_partitions(KERNELS)
     tags = instance.event_log_storage.get_latest_tags_by_partition(
         asset, dg.DagsterEventType.ASSET_MATERIALIZATION, ["dagster/data_version"], keys
     )

@@ -17,6 +17,7 @@ import pytest
 
 from pipelines import checks
 from pipelines.checks import check_manifests, check_rankings, unaccounted_submissions
+from pipelines.own_runs import home_tag
 from pipelines.resources import Pipeline
 from tests.examples import GEMM, stamp
 from warehouse.assets import warehouse
@@ -91,7 +92,8 @@ def test_tables_that_are_not_ranked_or_checked_are_left_to_the_run_that_is_at_it
 
     with dg.DagsterInstance.ephemeral() as instance:
         assert not is_published(instance)  # Nobody is at it.
-        instance.add_run(dg.DagsterRun(job_name="ingest", status=dg.DagsterRunStatus.STARTED))
+        other = dg.DagsterRun("ingest", status=dg.DagsterRunStatus.STARTED, tags=home_tag(home.directory))
+        instance.add_run(other)
         assert is_published(instance)
         assert stamp(home.warehouse) == published
 

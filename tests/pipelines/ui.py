@@ -16,6 +16,7 @@ import duckdb
 import httpx
 
 from pipelines.instance import prepare_instance
+from pipelines.names import PREFIX, own
 from warehouse.home import Home
 
 LOCATION = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__"}
@@ -39,7 +40,7 @@ class Ui:
         """Launch a job as the launchpad does; the run's id."""
         query = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
             ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
-        selector = {**LOCATION, "pipelineName": name}
+        selector = {**LOCATION, "pipelineName": own(name)}
         metadata = {"tags": [{"key": key, "value": value} for key, value in (tags or {}).items()]}
         params = {"selector": selector, "runConfigData": "{}", "executionMetadata": metadata}
         answer = self.ask(query, params=params)
@@ -55,7 +56,7 @@ class Ui:
         query = """mutation($params: LaunchBackfillParams!) {
             launchPartitionBackfill(backfillParams: $params) {
                 ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
-        params = {"assetSelection": [{"path": [asset]} for asset in assets], **partitions}
+        params = {"assetSelection": [{"path": [PREFIX, asset]} for asset in assets], **partitions}
         return str(self.ask(query, params=params)["launchPartitionBackfill"]["backfillId"])
 
     def backfill_status(self, backfill_id: str) -> str:
@@ -68,7 +69,9 @@ class Ui:
         """How many kernels of an asset are materialised, and how many failed."""
         query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
             partitionStats { numMaterialized numFailed } } } }"""
-        counts: dict[str, int] = self.ask(query, key={"path": [asset]})["assetNodeOrError"]["partitionStats"]
+        counts: dict[str, int] = self.ask(query, key={"path": [PREFIX, asset]})["assetNodeOrError"][
+            "partitionStats"
+        ]
         return counts
 
     def run_statuses(self) -> list[str]:
@@ -78,11 +81,12 @@ class Ui:
 
     def readable(self) -> dict[str, list[str]]:
         """The kernels whose check `kernel_is_readable` succeeded, and those whose failed."""
-        query = """query { assetNodeOrError(assetKey: {path: ["kernel_manifests"]}) { ... on AssetNode {
+        query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
             assetChecksOrError { ... on AssetChecks { checks { name partitionStatuses {
             ... on AssetCheckDefaultPartitionStatuses {
                 succeededPartitions failedPartitions } } } } } } } }"""
-        (check,) = self.ask(query)["assetNodeOrError"]["assetChecksOrError"]["checks"]
+        key = {"path": [PREFIX, "kernel_manifests"]}
+        (check,) = self.ask(query, key=key)["assetNodeOrError"]["assetChecksOrError"]["checks"]
         statuses: dict[str, list[str]] = check["partitionStatuses"]
         return statuses
 
@@ -90,14 +94,14 @@ class Ui:
         """Switch a schedule on."""
         query = """mutation($selector: ScheduleSelector!) { startSchedule(scheduleSelector: $selector) {
             ... on ScheduleStateResult { scheduleState { status } } ... on PythonError { message } } }"""
-        answer = self.ask(query, selector={**LOCATION, "scheduleName": name})
+        answer = self.ask(query, selector={**LOCATION, "scheduleName": own(name)})
         assert answer["startSchedule"]["scheduleState"]["status"] == "RUNNING"
 
     def ticks(self, name: str) -> list[str]:
         """How a schedule's ticks ended."""
         query = """query($selector: ScheduleSelector!) { scheduleOrError(scheduleSelector: $selector) {
             ... on Schedule { scheduleState { ticks { status } } } } }"""
-        answer = self.ask(query, selector={**LOCATION, "scheduleName": name})
+        answer = self.ask(query, selector={**LOCATION, "scheduleName": own(name)})
         return [tick["status"] for tick in answer["scheduleOrError"]["scheduleState"]["ticks"]]
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

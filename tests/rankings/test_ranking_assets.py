@@ -55,7 +55,7 @@ def materialize(instance: dg.DagsterInstance, *more: Any) -> dg.ExecuteInProcess
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
     """The data version of each table that was made."""
     return {
-        event.asset_key.to_user_string(): (event.materialization.tags or {})["dagster/data_version"]
+        event.asset_key.path[-1]: (event.materialization.tags or {})["dagster/data_version"]
         for event in result.get_asset_materialization_events()
         if event.asset_key
     }

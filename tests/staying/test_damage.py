@@ -14,6 +14,7 @@ from assets.manifests.kernel_manifests import make_manifests
 from pipelines.damage import damage_to
 from pipelines.definitions import defs
 from pipelines.doctor import examine
+from pipelines.names import own
 from tests.examples import GEMM, RMSNORM
 from tests.staying.commands import Board, cut, flip, kernelindex, places
 from warehouse.build import damage_to_warehouse
@@ -70,7 +71,7 @@ def test_a_check_finds_it_too(copied: Home, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("KERNELINDEX_HOME", str(copied.directory))
     flip(table(copied))
     with dg.DagsterInstance.ephemeral() as instance:
-        result = defs.resolve_job_def("examine").execute_in_process(instance=instance)
+        result = defs.resolve_job_def(own("examine")).execute_in_process(instance=instance)
     (evaluation,) = result.get_asset_check_evaluations()
     assert not evaluation.passed
     shown = evaluation.metadata["rows"]

@@ -18,7 +18,7 @@ def test_a_home_that_is_well(ingested: Home) -> None:
     assert examined.code == 0
     assert "python 3." in examined.said
     assert f"\n{ingested.directory}, " in examined.said
-    assert "last run  ingest: SUCCESS, ended " in examined.said
+    assert "last run  sol_execbench_ingest: SUCCESS, ended " in examined.said
     assert examined.said.endswith("all is well\n")
 
 

@@ -15,7 +15,7 @@ import dagster as dg
 import duckdb
 import pytest
 
-from pipelines.instance import BY_COMMAND
+from pipelines.instance import BY_COMMAND, instance_there
 from pipelines.own_runs import UNDER_WAY
 from tests.staying.commands import Board, ended, places, started, times
 from warehouse.build import damage_to_warehouse
@@ -66,7 +66,7 @@ def test_an_ingest_that_is_killed_leaves_a_good_warehouse_and_a_home_to_go_on_wi
     assert last.code == 0, last.said
     assert places(copied) == boards[1].places
     assert list(left_behind(copied.directory)) == []
-    with dg.DagsterInstance.from_config(str(copied.dagster)) as instance:
+    with instance_there(copied) as instance:
         assert instance.get_runs(dg.RunsFilter(tags=BY_COMMAND, statuses=UNDER_WAY)) == []
         for pool in ("fetching", "publishing"):
             assert instance.event_log_storage.get_concurrency_info(pool).claimed_slots == []
