@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.filesize import decimal as in_units
 
 from pipelines.damage import REBUILD, damage_to
-from pipelines.instance import begun_by_command, dagster_home, instance_there, is_held, is_own
+from pipelines.instance import dagster_home, dead_runs, instance_there, is_held, is_own
 from pipelines.own_runs import home_tag
 from pipelines.terminal import printable_lines
 from warehouse.build import is_current
@@ -167,13 +167,13 @@ def _runs(home: Home) -> tuple[LastRun | None, list[Finding]]:
     try:
         with instance_there(home) as instance:
             records = instance.get_run_records(dg.RunsFilter(tags=home_tag(home.directory)), limit=1)
-            dead = instance.get_runs(begun_by_command(home))
+            dead = [] if is_held(home) else dead_runs(home, instance)
     except Exception as error:  # Whatever it is that SQLite, SQLAlchemy or Dagster raise.
         problem = f"Dagster's runs in {dagster} can't be read ({type(error).__name__}: {error})"
         next_step = "move that directory away: another is made, without the runs so far"
         return None, [Finding(problem, next_step if is_own(home) else "ask who operates that Dagster")]
     findings = []
-    if dead and not is_held(home):
+    if dead:
         problem = f"{len(dead)} runs were under way when their command was killed: {dead[0].run_id}"
         findings.append(Finding(problem, _CLEARED, is_wrong=False))
     if not records:

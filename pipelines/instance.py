@@ -14,7 +14,7 @@ import dagster as dg
 
 from assets.leaderboard.assets import register_kernels
 from pipelines.own_config import write_config
-from pipelines.own_runs import UNDER_WAY, home_tag
+from pipelines.own_runs import HOME_TAG, UNDER_WAY, home_tag
 from pipelines.pools import limit_pools
 from pipelines.private_names import LOADING, there_are
 from pipelines.progress import log
@@ -101,16 +101,24 @@ def only_command(home: Home, instance: dg.DagsterInstance) -> Iterator[None]:
             raise Busy(
                 f"another `kernelindex` command is writing into {home.directory}; try again when it has ended"
             ) from None
-        for run in instance.get_runs(begun_by_command(home)):
+        for run in dead_runs(home, instance):
             instance.report_run_failed(run, "the command's process ended before the run did")
             instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
         sweep(home.directory)
         yield
 
 
-def begun_by_command(home: Home) -> dg.RunsFilter:
-    """The home's runs that a command began and that have not ended."""
-    return dg.RunsFilter(tags={**home_tag(home.directory), **BY_COMMAND}, statuses=UNDER_WAY)
+def dead_runs(home: Home, instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
+    """The runs that a command began and whose process is gone: no command holds the home that they write to.
+
+    To be asked by who holds the home, or where nobody does. In an instance of the home's own these can also
+    be of where the home was before it was moved or copied.
+    """
+    begun = dict(BY_COMMAND) if is_own(home) else {**BY_COMMAND, **home_tag(home.directory)}
+    runs = instance.get_runs(dg.RunsFilter(tags=begun, statuses=UNDER_WAY))
+    here = home_tag(home.directory)[HOME_TAG]
+    homes = {run.run_id: run.tags.get(HOME_TAG, here) for run in runs}
+    return [run for run in runs if homes[run.run_id] == here or not is_held(Home(Path(homes[run.run_id])))]
 
 
 def is_held(home: Home) -> bool:

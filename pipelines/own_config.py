@@ -44,10 +44,12 @@ def write_config(path: Path) -> None:
     text = path.read_text("utf-8") if path.exists() else ""
     before, after = _operators(text)
     try:
-        taken = set(yaml.safe_load(f"{before}\n{after}") or {})
-    except (yaml.YAMLError, TypeError) as problem:
+        taken = yaml.safe_load(f"{before}\n{after}") or {}
+        if not isinstance(taken, dict):
+            raise yaml.YAMLError("it must hold settings, each with its name")
+    except (yaml.YAMLError, RecursionError) as problem:
         raise HomeError(f"{path} can't be read, so Dagster can't be started: {problem}; mend it") from problem
-    written = f"{before}{_block(taken)}{after}"
+    written = f"{before}{_block(set(taken))}{after}"
     if written != text:
         if before or after:
             log.warning("%s was brought up to date; what is yours in it stays", path)
