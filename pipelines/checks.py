@@ -7,7 +7,7 @@ blocking ones keep a wrong warehouse from being published: the one published las
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -279,7 +279,8 @@ MANIFEST_CHECKS = [
     Check(
         "source_submissions",
         "none_lost",
-        "Every submission that was published is still there, or its history says when it went.",
+        "Every submission that was published is still there, or its history says when it went; with "
+        "accept_loss, a warning.",
         lost_submissions,
     ),
     Check(
@@ -396,8 +397,11 @@ def _results(
 def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before runs are ranked."""
     home = pipeline.kept()
+    checks = MANIFEST_CHECKS
+    if pipeline.settings().accept_loss:
+        checks = [replace(check, blocking=check.blocking and check.name != "none_lost") for check in checks]
     # No others: those are still of the run before, and can be damaged.
-    yield from _results(MANIFEST_CHECKS, home, COLLECTED, home.collected, home.checked("manifests"))
+    yield from _results(checks, home, COLLECTED, home.collected, home.checked("manifests"))
 
 
 @dg.multi_asset_check(name="check_rankings", specs=[check.spec() for check in RANKING_CHECKS])

@@ -44,6 +44,9 @@ Run = Annotated[
     str,
     typer.Argument(help="A submission's id, or a run's digest or the start of it.", autocompletion=runs),
 ]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-loss", help="Publish, though most rows of a table are gone.")
+]
 Format = Literal["table", "csv", "json", "markdown", "parquet"]
 
 
@@ -95,6 +98,7 @@ def ingest(
         typer.Option(help="recorded, a directory of saved answers, or live.", show_default="recorded"),
     ] = None,
     home: Home = None,
+    accept_loss: AcceptLoss = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many requests it would make, and make none.")
     ] = False,
@@ -119,6 +123,7 @@ def ingest(
     settings = _settings(
         source=source,
         home=home,
+        accept_loss=accept_loss or None,
         accept_terms=accept_terms,
         incremental=incremental,
         max_requests=max_requests,
@@ -155,7 +160,7 @@ def ingest(
 
 
 @app.command(rich_help_panel=FETCH)
-def rebuild(home: Home = None) -> None:
+def rebuild(home: Home = None, accept_loss: AcceptLoss = False) -> None:
     """Make anew, of the pages that are kept, all that is missing, damaged or of an older version.
 
     It fetches nothing. Exits with 1 where it failed, or where something is damaged that no page can mend.
@@ -163,7 +168,7 @@ def rebuild(home: Home = None) -> None:
     \b
     kernelindex rebuild
     """
-    settings = _settings(home=home)
+    settings = _settings(home=home, accept_loss=accept_loss or None)
     _show_progress()
     from pipelines.damage import damage_to
     from pipelines.instance import Busy, open_instance

@@ -15,6 +15,7 @@ class Pipeline(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     home: str | None = None
     source: str | None = None
+    accept_loss: bool | None = None
     base_url: str | None = None
     incremental: bool | None = None
     max_requests: int | None = None

@@ -23,6 +23,7 @@ class Settings(BaseSettings):
 
     home: Annotated[Path, Field(description="where everything is kept")] = Path("data")
     source: Annotated[str, Field(description="recorded, a directory of saved answers, or live")] = "recorded"
+    accept_loss: Annotated[bool, Field(description="publish, though most rows of a table are gone")] = False
 
     # Of `live` only.
     base_url: Annotated[str, Field(description="the API: the leaderboard's, or a mirror's")] = BASE_URL

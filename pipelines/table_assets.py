@@ -7,7 +7,7 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.leaderboard.snapshots import file_digest
-from pipelines.names import asset_key
+from pipelines.names import asset_key, own
 from pipelines.pools import PUBLISHING, alone_in
 from pipelines.progress import log
 from pipelines.resources import Pipeline
@@ -39,6 +39,13 @@ def collected_tables(name: str, group: str, tables: Mapping[Table, Sequence[str]
     ) -> Iterator[dg.MaterializeResult[Any]]:
         home = pipeline.kept()
         with alone_in(PUBLISHING, context):
+            if not home.parts("pages"):
+                registered = len(context.instance.get_dynamic_partitions(own("kernels")))
+                raise dg.Failure(
+                    f"nothing was collected: of {registered} kernels that are registered in this Dagster, "
+                    f"{home.directory} holds no page; name the home that has them (KERNELINDEX_HOME, or "
+                    "`home` of the resource `pipeline`), or run `kernelindex ingest`"
+                )
             log.info("collecting tables")
             # Other runs may be fetching: what they bring meanwhile will be collected once more.
             with locked_parts(home, all_of_them=True):

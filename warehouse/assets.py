@@ -11,7 +11,14 @@ from pipelines.own_runs import under_way
 from pipelines.pools import PUBLISHING, alone_in
 from pipelines.progress import log
 from pipelines.resources import Pipeline
-from warehouse.build import BuildError, build_warehouse, warehouse_version
+from warehouse.build import (
+    BuildError,
+    build_warehouse,
+    lost_rows,
+    published_rows,
+    table_rows,
+    warehouse_version,
+)
 from warehouse.home import Home
 from warehouse.pictures import overview
 from warehouse.tables import TABLES
@@ -42,6 +49,14 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
                 f"the checks name, and run the job `{own('publish')}`"
             )
         try:
+            rows = table_rows(home)
+            lost = lost_rows(published_rows(home) or _rows_before(context, home), rows)
+            if lost and not pipeline.settings().accept_loss:
+                raise BuildError(
+                    f"{lost} that were published last; if these are meant to go, and {home.directory} is the "
+                    "home that you mean, run it again with --accept-loss (KERNELINDEX_ACCEPT_LOSS, or "
+                    "`accept_loss` of the resource `pipeline`)"
+                )
             changed = not waits and build_warehouse(home)
         except BuildError as problem:
             raise dg.Failure(f"the warehouse was not published: {problem}") from problem
@@ -49,6 +64,8 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
         return dg.MaterializeResult(
             metadata={
                 "changed": changed,
+                "rows": dg.MetadataValue.json(rows),
+                "home": str(home.directory),
                 "version": version,
                 "file": dg.MetadataValue.path(home.warehouse),
                 "size_bytes": home.warehouse.stat().st_size,
@@ -58,12 +75,22 @@ def warehouse(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Mater
         )
 
 
+def _rows_before(context: dg.AssetExecutionContext, home: Home) -> dict[str, int]:
+    """The rows that this Dagster saw published last from the home, wherever that file is now."""
+    shown = _shown_last(context)
+    if "rows" not in shown or shown["home"].value != str(home.directory):
+        return {}
+    return dict(shown["rows"].value)
+
+
+def _shown_last(context: dg.AssetExecutionContext) -> Mapping[str, dg.MetadataValue[Any]]:
+    last = context.instance.get_latest_materialization_event(context.asset_key)
+    return last.asset_materialization.metadata if last and last.asset_materialization else {}
+
+
 def _overview(context: dg.AssetExecutionContext, home: Home, changed: bool) -> dg.MetadataValue[Any]:
     """A picture of what the warehouse holds: the last one, where that still holds."""
-    last = context.instance.get_latest_materialization_event(context.asset_key)
-    shown: Mapping[str, dg.MetadataValue[Any]] = (
-        last.asset_materialization.metadata if last and last.asset_materialization else {}
-    )
+    shown = _shown_last(context)
     if not changed and "overview" in shown:
         return shown["overview"]
     picture = b64encode(overview(home.warehouse)).decode()

@@ -5,13 +5,14 @@ on each table, view and column, and in `warehouse_version` what it was built fro
 """
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 
 from warehouse.files import written_aside
 from warehouse.home import VERSION, Home
-from warehouse.parquet import file_of
+from warehouse.parquet import file_of, row_count
 from warehouse.tables import TABLES, Table
 from warehouse.view_columns import MEANINGS
 
@@ -25,6 +26,10 @@ STORAGE_VERSION = "v1.3.0"
 MEMORY_LIMIT = "1GB"
 
 CHECKING = ("pipelines/checks.py", "assets/rankings/policy.py", "assets/manifests/identity.py")
+
+
+# The tables by which it shows that data has gone: what a source has, and what became of it.
+COUNTED = ("source_kernels", "source_submissions", "runs")
 
 
 class BuildError(Exception):
@@ -72,6 +77,29 @@ def warehouse_version(home: Home) -> str | None:
         return None
 
 
+def published_rows(home: Home) -> dict[str, int]:
+    """How many rows the published warehouse has of each table of COUNTED; none where none can be read."""
+    try:
+        with duckdb.connect(home.warehouse, read_only=True) as connection:
+            counts = ", ".join(f"(select count(*) from {table}) as {table}" for table in COUNTED)
+            return dict(connection.sql(f"select {counts}").to_arrow_table().to_pylist()[0])
+    except duckdb.Error:
+        return {}
+
+
+def table_rows(home: Home) -> dict[str, int]:
+    """How many rows each table of COUNTED has now. Raises BuildError where one was never made."""
+    refuse_missing(home)
+    return {table: row_count(home, TABLES[table]) for table in COUNTED}
+
+
+def lost_rows(before: Mapping[str, int], now: Mapping[str, int]) -> str:
+    """Which tables of COUNTED have lost most of their rows, in words; nothing where none has."""
+    # Of one or two rows most can go by a single change of the source.
+    lost = [table for table in COUNTED if before.get(table, 0) > 2 and now[table] * 2 < before[table]]
+    return ", ".join(f"{table} has {now[table]} rows of {before[table]}" for table in lost)
+
+
 def is_current(home: Home) -> bool:
     """Whether the published warehouse is what this code builds of the tables that there are."""
     try:
@@ -104,10 +132,15 @@ def damage_to_warehouse(home: Home) -> str | None:
 
 def table_digests(home: Home) -> dict[str, str]:
     """The digests of the tables' Parquet files, by table. Raises BuildError where one was never made."""
+    refuse_missing(home)
+    return {name: table_digest(home, name) for name in TABLES}
+
+
+def refuse_missing(home: Home) -> None:
+    """Raise BuildError where a table was never made."""
     for name in TABLES:
         if not home.table(name).exists():
             raise BuildError(f"table {name} was never made: run `kernelindex ingest`")
-    return {name: table_digest(home, name) for name in TABLES}
 
 
 def table_digest(home: Home, name: str) -> str:
