@@ -297,15 +297,15 @@ def _names_like(warehouse: duckdb.DuckDBPyConnection, what: str, name: str) -> l
     holding = [one for one in known if folded.strip() and folded in one.casefold()]
     if found := alike or holding:
         return found
-    near = get_close_matches(folded, {one.casefold(): one for one in known}, n=5, cutoff=0.5)
-    nearest = [one for one in known if one.casefold() in near]
+    spellings = {one.casefold(): one for one in known}
+    nearest = [spellings[one] for one in get_close_matches(folded, spellings, n=5, cutoff=0.5)]
     there = "near to it" if nearest else f"there are {len(known)}, as"
     raise NoAnswer(f"there is no {what} {name!r} here; {there}: {', '.join(nearest or known[:3])}")
 
 
 def _newest_stack(warehouse: duckdb.DuckDBPyConnection) -> str | None:
-    found = warehouse.execute("select stack from stacks where is_newest").fetchone()
-    return str(found[0]) if found else None
+    found = warehouse.execute("select stack from stacks where is_newest").fetchall()
+    return str(found[0][0]) if found else None
 
 
 def _which_stack(
@@ -324,12 +324,9 @@ def _what_is_open(warehouse: duckdb.DuckDBPyConnection, meant: Meant) -> tuple[s
     if "project" in meant:
         return ()
     kernels = _rows(warehouse, _OPEN, meant)
-    open_ones = [kernel for kernel in kernels if not kernel["ranked_runs"]]
-    if len(open_ones) > _OPEN_NAMED:
-        return (
-            f"{len(open_ones)} kernels have no ranked run yet: `kernelindex list open-kernels` names them",
-        )
-    return tuple(f"{kernel['kernel']}: {_why_open(warehouse, kernel)}" for kernel in open_ones)
+    if len(kernels) > _OPEN_NAMED:
+        return (f"{len(kernels)} kernels have no ranked run yet: `kernelindex list open-kernels` names them",)
+    return tuple(f"{kernel['kernel']}: {_why_open(warehouse, kernel)}" for kernel in kernels)
 
 
 def _why_open(warehouse: duckdb.DuckDBPyConnection, kernel: Row) -> str:

@@ -324,8 +324,8 @@ def top(
 
     \b
     kernelindex top --kernel 003_grouped_query_attention_with_rope_backward
-    kernelindex top --kernel gqa            who leads each kernel with gqa in its name
-    kernelindex top --tag attention         who leads each kernel with a tag
+    kernelindex top --kernel rmsnorm        who leads each kernel with that in its name
+    kernelindex top --tag rope              who leads each kernel with a tag
     kernelindex top --project doubleai      an account's best run in each group
     """
     from pipelines import answers
@@ -426,7 +426,7 @@ def list_(
     \b
     kernelindex list tags
     kernelindex list open-kernels           nobody is ranked there yet
-    kernelindex list kernels --tag attention
+    kernelindex list kernels --tag rope
     """
     from pipelines import answers
 

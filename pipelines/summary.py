@@ -23,7 +23,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
     """Print what the warehouse holds after a run."""
     with duckdb.connect(home.warehouse, read_only=True) as warehouse:
         leaders = standings(warehouse)
-        newest = warehouse.execute("select stack, groups from stacks where is_newest").fetchone()
+        newest = warehouse.execute("select stack, groups from stacks where is_newest").fetchall()
         rows = {
             name: warehouse.table(name).count("*").fetchall()[0][0]
             for name in (
@@ -39,8 +39,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
             "select count(*) from source_submissions where outcome not in ('run', 'QUARANTINED')"
         ).fetchall()[0]
 
-    if newest:
-        stack, groups = newest
+    for stack, groups in newest:
         console.print(Text(printable(f"Leaders of the {groups} comparison groups on {stack}"), style="bold"))
         show_answer(console, Answer(leaders.rows[:_SHOWN], leaders.notes), LEADERS, _SHOWN)
         console.print()
