@@ -55,7 +55,9 @@ def _name(what: str, help_: str) -> Any:
 Kernel = Annotated[str | None, _name("kernel", "Of this kernel alone, or of those with this in their names.")]
 Stack = Annotated[str | None, _name("stack", "On this evaluation stack alone, as v1.0; else on the newest.")]
 AllStacks = Annotated[bool, typer.Option("--all-stacks", help="On all stacks, each by itself.")]
-Family = Annotated[str | None, _name("family", "Of this family of operations alone, as attention.")]
+Family = Annotated[
+    str | None, _name("family", "Of this family alone: a kernel's first tag that says what it computes.")
+]
 Tag = Annotated[str | None, _name("tag", "Of kernels with this tag alone, as attention.")]
 Project = Annotated[str | None, _name("project", "By this account alone, or those with this in their names.")]
 Limit = Annotated[
