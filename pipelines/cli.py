@@ -454,7 +454,7 @@ def sql(
     CSV holds the data as it is; for spreadsheets, in which names could be formulas, there is `export`.
 
     \b
-    kernelindex sql "select kernel, project, latency_ms from leaderboard where rank = 1 limit 5"
+    kernelindex sql "select kernel, stack, project, latency_ms from leaderboard where rank = 1 limit 5"
     kernelindex sql --file question.sql --format csv > answer.csv
     kernelindex sql "from runs" --format parquet > runs.parquet
     """
