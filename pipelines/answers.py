@@ -44,7 +44,15 @@ _STANDINGS = """
 from all_standings
 where {where} and (family is null) = $over_all_families
 order by
-    stack desc, family, firsts desc, contested_firsts desc, podiums desc, groups desc, project, project_digest
+    stack = (select stack from stacks where is_newest) desc,
+    stack desc,
+    family,
+    firsts desc,
+    contested_firsts desc,
+    podiums desc,
+    groups desc,
+    project,
+    project_digest
 """
 _COUNTED = "count(*) as kernels, count(*) filter (is_open) as open_kernels, sum(runs)::bigint as runs"
 _LISTS: Mapping[Listed, str] = {
@@ -332,7 +340,7 @@ def _what_is_open(warehouse: duckdb.DuckDBPyConnection, meant: Meant) -> tuple[s
 def _why_open(warehouse: duckdb.DuckDBPyConnection, kernel: Row) -> str:
     on = f" on {kernel['stack']}" if kernel["stack"] else ""
     if kernel["submissions"]:
-        return f"none of its {kernel['submissions']} submissions{on} is ranked"
+        return f"none of its submissions{on} is ranked; there are {kernel['submissions']}"
     elsewhere = warehouse.execute(
         "select stack, ranked_runs from kernel_stacks where kernel = $1 and stack <> $2 and ranked_runs > 0",
         [kernel["kernel"], kernel["stack"]],

@@ -41,7 +41,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
 
     for stack, groups in newest:
         console.print(Text(printable(f"Leaders of the {groups} comparison groups on {stack}"), style="bold"))
-        show_answer(console, Answer(leaders.rows[:_SHOWN], leaders.notes), LEADERS, _SHOWN)
+        show_answer(console, Answer(leaders.rows[:_SHOWN]), LEADERS, _SHOWN)
         console.print()
     changed = ", ".join(outcome.changed_tables) or "nothing: all was there before"
     for what, value in {
@@ -59,7 +59,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
     command, where = Path(sys.executable).with_name("kernelindex"), shlex.quote(str(home.directory))
     console.print(
         "\nTry next:\n"
-        f"  {command} standings --home {where}   (all projects, and other stacks)\n"
+        f"  {command} standings --home {where} --all-stacks    (all projects, on each stack by itself)\n"
         f"  {command} top --home {where}    (who leads each comparison group)\n"
         f"  {command} sql --home {where} 'from leaderboard limit 5'\n"
         f"  {command} ui --home {where}     (Dagster's UI: this run, what it made, backfills)",

@@ -113,6 +113,22 @@ def test_a_kernel_without_submissions_says_so(kernelindex: Kernelindex, publishe
     assert said not in kernelindex("top", "--tag", "other", "--project", "doubleAI", *there).lines
 
 
+def test_a_kernel_with_submissions_none_of_which_is_ranked_says_so(
+    published_home: Home, tmp_path: Path
+) -> None:
+    with duckdb.connect(shutil.copy(published_home.warehouse, tmp_path)) as warehouse:
+        warehouse.execute(
+            "insert into source_submissions select * replace (900004 as submission_id, "
+            "'v1.1' as evaluation_stack_version, 'INCORRECT' as outcome) from source_submissions "
+            "where kernel_id = (select kernel_id from source_kernels where kernel_name = $1) limit 1",
+            [OPEN],
+        )
+        asked = answers.top(warehouse, kernel=OPEN)
+        (listed,) = answers.listed(warehouse, "open-kernels").rows
+    assert asked.notes[0] == f"{OPEN}: none of its submissions on v1.1 is ranked; there are 1"
+    assert (listed["kernel"], listed["submissions"]) == (OPEN, 1)
+
+
 def test_open_kernels_are_listed(kernelindex: Kernelindex, published_home: Home) -> None:
     there = ("--home", published_home.directory, "--json")
     (listed,) = kernelindex("list", "open-kernels", *there).json

@@ -63,7 +63,7 @@ def known(value: object) -> object:
 
 def submissions(count: int) -> str:
     """What there is of a kernel on a stack on which it has no run."""
-    return f"{count} submissions, none of which is a run" if count else "no submissions yet"
+    return f"no run; submissions: {count}" if count else "no submissions yet"
 
 
 FILTERS = {
