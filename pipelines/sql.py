@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.answers import UNKNOWN, NoAnswer
-from pipelines.terminal import Column, as_json, plain, print_table, printable_lines
+from pipelines.terminal import Column, as_json, plain, print_table, printable, printable_lines
 from warehouse import WarehouseError, warehouse_file
 
 # What Markdown would take for markup, in the cell of a table.
@@ -129,5 +129,5 @@ def _markdown(value: Any) -> str:
     Names are for pasting, so what Markdown takes as it is stays: an underscore inside a word, as in
     `021_rmsnorm_h128`, and an ampersand that begins no entity.
     """
-    text = " ".join(_text(value).splitlines())
+    text = printable(" ".join(_text(value).splitlines()))
     return _MARKUP.sub(r"\\\g<0>", text)

@@ -108,6 +108,7 @@ create view kernel_stacks as
 with submitted as (
     select kernel_id, evaluation_stack_version as stack, count(*) as submissions
     from source_submissions
+    where outcome <> 'NOT_PUBLIC'
     group by all
 ),
 measured as (
@@ -156,7 +157,7 @@ comment on column kernel_stacks.stack is
 comment on column kernel_stacks.is_newest is 'whether the stack is the newest on which any kernel has runs';
 comment on column kernel_stacks.family is
 'kind of operation, as attention or moe; null: its definition could not be read, see quarantine';
-comment on column kernel_stacks.submissions is 'submissions of any outcome; 0: no submissions yet';
+comment on column kernel_stacks.submissions is 'public submissions, whatever became of them; 0: no submissions yet';
 comment on column kernel_stacks.runs is 'runs on the suite, ranked or not';
 comment on column kernel_stacks.ranked_runs is 'of these, those that are ranked';
 comment on column kernel_stacks.projects is 'projects that have a ranked run';
