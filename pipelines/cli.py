@@ -25,6 +25,7 @@ from warehouse.home import HomeError
 if TYPE_CHECKING:
     import duckdb
 
+    from pipelines.answers import Answer
     from pipelines.settings import Settings
 
 app = typer.Typer(
@@ -54,10 +55,14 @@ def _name(what: str, help_: str) -> Any:
     return typer.Option(help=help_, autocompletion=names_of(what), metavar="NAME", show_default=False)
 
 
-Kernel = Annotated[str | None, _name("kernel", "Of this kernel alone.")]
-Stack = Annotated[str | None, _name("stack", "On this evaluation stack alone, as v1.1.")]
-Family = Annotated[str | None, _name("family", "Of this family of operations alone, as attention.")]
-Project = Annotated[str | None, _name("project", "By this account alone.")]
+Kernel = Annotated[str | None, _name("kernel", "Of this kernel alone, or of those with this in their names.")]
+Stack = Annotated[str | None, _name("stack", "On this evaluation stack alone, as v1.0; else on the newest.")]
+AllStacks = Annotated[bool, typer.Option("--all-stacks", help="On all stacks, each by itself.")]
+Family = Annotated[
+    str | None, _name("family", "Of this family alone: a kernel's first tag that says what it computes.")
+]
+Tag = Annotated[str | None, _name("tag", "Of kernels with this tag alone, as attention.")]
+Project = Annotated[str | None, _name("project", "By this account alone, or those with this in their names.")]
 Limit = Annotated[
     int | None, typer.Option(min=1, help="Rows, at most.", show_default="20; as JSON, all", metavar="N")
 ]
@@ -310,34 +315,48 @@ def compare(
 def top(
     kernel: Kernel = None,
     stack: Stack = None,
+    all_stacks: AllStacks = False,
     family: Family = None,
+    tag: Tag = None,
     project: Project = None,
     limit: Limit = None,
     as_json: AsJson = False,
     home: Home = None,
 ) -> None:
-    """Say who is ahead: a kernel's ranking or, without a kernel, the best run of each comparison group.
+    """Say who is ahead: a kernel's ranking or, without one kernel, the best run of each comparison group.
 
-    Ranks are by latency, inside one comparison group; groups stand in the order of rank, then SOL score.
-    × best is the latency over that of #1. Flags are what is not plausible of a run.
+    Names are found by a part of them too, in any case. Ranks are by latency, inside one comparison group;
+    groups stand in the order of rank, then SOL score (0.5 is the scoring baseline, 1 the speed-of-light
+    bound). × best is the latency over that of #1. Flags are what is not plausible of a run.
 
     \b
-    kernelindex top --kernel 003_grouped_query_attention_with_rope_backward --stack v1.1
-    kernelindex top --family rope           who leads each group of a family
-    kernelindex top --project doubleAI      an account's best run in each group
+    kernelindex top --kernel 003_grouped_query_attention_with_rope_backward
+    kernelindex top --kernel rmsnorm        who leads each kernel with that in its name
+    kernelindex top --tag rope              who leads each kernel with a tag
+    kernelindex top --project doubleai      an account's best run in each group
     """
     from pipelines import answers
 
     with _asking(home) as connection:
-        rows = answers.top(connection, kernel=kernel, stack=stack, family=family, project=project)
-    _show_rows(rows, answers.TOP, limit, as_json)
+        answer = answers.top(
+            connection,
+            kernel=kernel,
+            stack=stack,
+            all_stacks=all_stacks,
+            family=family,
+            tag=tag,
+            project=project,
+        )
+    _show_answer(answer, answers.TOP, limit, as_json)
 
 
 @app.command(rich_help_panel=ASK)
 def records(
     kernel: Kernel = None,
     stack: Stack = None,
+    all_stacks: AllStacks = False,
     family: Family = None,
+    tag: Tag = None,
     project: Project = None,
     limit: Limit = None,
     as_json: AsJson = False,
@@ -352,31 +371,77 @@ def records(
     from pipelines import answers
 
     with _asking(home) as connection:
-        rows = answers.records(connection, kernel=kernel, stack=stack, family=family, project=project)
-    _show_rows(rows, answers.RECORDS, limit, as_json)
+        answer = answers.records(
+            connection,
+            kernel=kernel,
+            stack=stack,
+            all_stacks=all_stacks,
+            family=family,
+            tag=tag,
+            project=project,
+        )
+    _show_answer(answer, answers.RECORDS, limit, as_json)
 
 
 @app.command(rich_help_panel=ASK)
 def standings(
-    family: Family = None,
     stack: Stack = None,
+    all_stacks: AllStacks = False,
+    family: Family = None,
     limit: Limit = None,
     as_json: AsJson = False,
     home: Home = None,
 ) -> None:
     """Say how projects stand: groups they are ranked in, how often first, how near to the bounds.
 
-    Each counts by its best run in a group. Gap closed is from the baseline (0%) to the speed of light.
+    Each counts by its best run in a group, and nothing is added up over two stacks. A first is contested
+    where another project is ranked too. Gap is how much of the way from the baseline to the bound is closed.
 
     \b
-    kernelindex standings
-    kernelindex standings --stack v1.1      or --family rope; not both
+    kernelindex standings                   on the newest stack
+    kernelindex standings --stack v1.0
+    kernelindex standings --family rope
     """
     from pipelines import answers
 
     with _asking(home) as connection:
-        rows = answers.standings(connection, family=family, stack=stack)
-    _show_rows(rows, answers.STANDINGS, limit, as_json)
+        answer = answers.standings(connection, family=family, stack=stack, all_stacks=all_stacks)
+    _show_answer(answer, answers.STANDINGS, limit, as_json)
+
+
+@app.command(name="list", rich_help_panel=ASK)
+def list_(
+    what: Annotated[
+        Literal["kernels", "open-kernels", "families", "tags", "projects"],
+        typer.Argument(
+            help="What to list; open kernels are those on which nobody is ranked.", metavar="WHAT"
+        ),
+    ],
+    kernel: Kernel = None,
+    stack: Stack = None,
+    all_stacks: AllStacks = False,
+    family: Family = None,
+    tag: Tag = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+    home: Home = None,
+) -> None:
+    """List the names that there are: kernels, open-kernels, families, tags or projects.
+
+    Open kernels are those on which nobody is ranked yet. Options narrow it down to some kernels.
+
+    \b
+    kernelindex list tags
+    kernelindex list open-kernels           nobody is ranked there yet
+    kernelindex list kernels --tag rope
+    """
+    from pipelines import answers
+
+    with _asking(home) as connection:
+        answer = answers.listed(
+            connection, what, kernel=kernel, stack=stack, all_stacks=all_stacks, family=family, tag=tag
+        )
+    _show_answer(answer, answers.LISTED[what], limit, as_json)
 
 
 @app.command(rich_help_panel=ASK)
@@ -394,7 +459,7 @@ def sql(
     CSV holds the data as it is; for spreadsheets, in which names could be formulas, there is `export`.
 
     \b
-    kernelindex sql "select kernel, project, latency_ms from leaderboard where rank = 1 limit 5"
+    kernelindex sql "select kernel, stack, project, latency_ms from leaderboard where rank = 1 limit 5"
     kernelindex sql --file question.sql --format csv > answer.csv
     kernelindex sql "from runs" --format parquet > runs.parquet
     """
@@ -550,13 +615,13 @@ def _asking(
         _fail(f"the warehouse is damaged or of another version: run `kernelindex rebuild` ({why})", code)
 
 
-def _show_rows(rows: list[dict[str, Any]], columns: Sequence[str], limit: int | None, as_json: bool) -> None:
-    from pipelines.answers import show_rows
+def _show_answer(answer: "Answer", columns: Sequence[str], limit: int | None, as_json: bool) -> None:
+    from pipelines.answers import show_answer
 
     if as_json:
-        typer.echo(in_json(rows[:limit]))
+        typer.echo(in_json(answer.rows[:limit]))
     else:
-        show_rows(screen(), rows, columns, limit or 20)
+        show_answer(screen(), answer, columns, limit or 20)
 
 
 def _statements(given: str | None, file: Path | None) -> str:

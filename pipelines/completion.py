@@ -16,7 +16,7 @@ Suggestions = list[tuple[str, str]]
 
 
 def names_of(what: str) -> Callable[[typer.Context, str], Suggestions]:
-    """Completes the names of kernels, stacks, families or projects."""
+    """Completes the names of kernels, stacks, families, tags or projects."""
 
     def complete(context: typer.Context, incomplete: str) -> Suggestions:
         from pipelines.answers import names

@@ -20,7 +20,7 @@ from assets.rankings.compare import Comparison, Side
 from pipelines.answers import UNKNOWN, NoAnswer, Row
 from pipelines.terminal import Column, print_pairs, print_table, printable
 from warehouse import rows_of
-from warehouse.dossier import MANIFEST, Line, day, dossier, fixed, latency
+from warehouse.dossier import MANIFEST, SOL_SCORE, Line, day, dossier, fixed, latency
 
 # What a name can mean: an id at the source; else the start of a digest; else a submission known by its cases.
 _NAMED = """
@@ -158,6 +158,7 @@ def show_comparison(console: Console, comparison: Comparison, group: str) -> Non
         ],
         [[name, ones[name], others[name], between.get(name, "")] for name in ones],
     )
+    console.print(Text(f"SOL: {SOL_SCORE}", style="dim"))
 
 
 def _side(side: Side) -> dict[str, str]:

@@ -17,9 +17,11 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.answers import UNKNOWN, NoAnswer
-from pipelines.terminal import Column, as_json, plain, print_table, printable_lines
+from pipelines.terminal import Column, as_json, plain, print_table, printable, printable_lines
 from warehouse import WarehouseError, warehouse_file
 
+# What Markdown would take for markup, in the cell of a table.
+_MARKUP = re.compile(r"[\\`*\[|~<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 # What more there is, is for a program to read.
 _SHOWN_ROWS = 1000
 _NUMBER = re.compile(r"[A-Z]*INT|INTEGER|UINTEGER|DOUBLE|FLOAT|DECIMAL\(.*\)")
@@ -122,6 +124,10 @@ def _text(value: Any) -> str:
 
 
 def _markdown(value: Any) -> str:
-    """A value in a cell of a Markdown table, in which none of its characters means anything."""
-    text = " ".join(_text(value).splitlines())
-    return re.sub(r"([\\`*_\[\]|~<>&])", r"\\\1", text)
+    """A value in a cell of a Markdown table: no character of it means anything, and no other is escaped.
+
+    Names are for pasting, so what Markdown takes as it is stays: an underscore inside a word, as in
+    `021_rmsnorm_h128`, and an ampersand that begins no entity.
+    """
+    text = printable(" ".join(_text(value).splitlines()))
+    return _MARKUP.sub(r"\\\g<0>", text)

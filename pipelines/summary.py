@@ -6,26 +6,24 @@ from pathlib import Path
 
 import duckdb
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from assets.leaderboard.pages import Tally
+from pipelines.answers import Answer, show_answer, standings
 from pipelines.run import Outcome
+from pipelines.terminal import printable
 from warehouse.home import Home
 
-LEADERS = """
-select project, count(*) filter (rank = 1) as leads, count(*) filter (rank <= 3) as podiums, count(*) as runs
-from leaderboard
-group by project
-order by leads desc, podiums desc, runs desc, project
-limit 10
-"""
+# Of `answers.STANDINGS` what a first look needs.
+LEADERS = ("project", "groups", "firsts", "contested_firsts", "uncontested_firsts", "podiums")
+_SHOWN = 10
 
 
 def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
     """Print what the warehouse holds after a run."""
     with duckdb.connect(home.warehouse, read_only=True) as warehouse:
-        leaders = warehouse.execute(LEADERS).fetchall()
+        leaders = standings(warehouse)
+        newest = warehouse.execute("select stack, groups from stacks where is_newest").fetchall()
         rows = {
             name: warehouse.table(name).count("*").fetchall()[0][0]
             for name in (
@@ -41,15 +39,10 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
             "select count(*) from source_submissions where outcome not in ('run', 'QUARANTINED')"
         ).fetchall()[0]
 
-    table = Table(title="Leaders", caption=f"of {rows['comparison_groups']} comparison groups")
-    table.add_column("project")
-    for name in ("leads", "podiums", "runs"):
-        table.add_column(name, justify="right")
-    for project, *numbers in leaders:
-        # Names hold anything: as Text they are never markup.
-        table.add_row(Text(project), *map(str, numbers))
-    console.print(table)
-
+    for stack, groups in newest:
+        console.print(Text(printable(f"Leaders of the {groups} comparison groups on {stack}"), style="bold"))
+        show_answer(console, Answer(leaders.rows[:_SHOWN]), LEADERS, _SHOWN)
+        console.print()
     changed = ", ".join(outcome.changed_tables) or "nothing: all was there before"
     for what, value in {
         "fetched": f"{outcome.pages} pages of {outcome.kernels} kernels",
@@ -66,6 +59,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
     command, where = Path(sys.executable).with_name("kernelindex"), shlex.quote(str(home.directory))
     console.print(
         "\nTry next:\n"
+        f"  {command} standings --home {where} --all-stacks    (all projects, on each stack by itself)\n"
         f"  {command} top --home {where}    (who leads each comparison group)\n"
         f"  {command} sql --home {where} 'from leaderboard limit 5'\n"
         f"  {command} ui --home {where}     (Dagster's UI: this run, what it made, backfills)",

@@ -38,6 +38,8 @@ _PROTOCOL = {
 
 _CONFIRMS = {True: "bears the run out", False: "does not bear the run out", None: None}
 
+# What the leaderboard's main number means: said wherever it first stands.
+SOL_SCORE = "0.5 is the scoring baseline, 1 the speed-of-light bound; it is no share of the speed of light"
 # The one label whose value is a text of several lines.
 MANIFEST = "Show manifest"
 
@@ -78,8 +80,10 @@ def dossier(run: Row, accessed: date) -> Dossier:
             Line("", f"{run['run_digest'][:30]}…"),
         ],
         "Correctness": [Line("", passed)],
+        "Kernel": _kernel(run),
         "Workload": _labelled(fact, _WORKLOAD),
         "Measurements": _measurements(run),
+        "Speed of light": _speed_of_light(run),
         "Protocol": _labelled(fact, _PROTOCOL),
         "Environment": _labelled(fact, {"gpu": "GPU"}),
         # The leaderboard publishes none, of any submission.
@@ -92,7 +96,7 @@ def dossier(run: Row, accessed: date) -> Dossier:
     published = f"Published {day(run['published_at'])} · {fact['source']}"
     return Dossier(
         f"Run {run['run_digest'].removeprefix('sha256:')[:8]} · KernelIndex",
-        [Section(title, list(lines)) for title, lines in sections.items()],
+        [Section(title, shown) for title, lines in sections.items() if (shown := list(lines))],
         [published, f"All results for {operation(run['kernel'])} →"],
     )
 
@@ -188,6 +192,8 @@ def _primary_measurement(run: Row, fact: Facts) -> Iterator[Line]:
     ]
     if any(native):
         yield Line("", " · ".join(filter(None, native)))
+    if run["sol_score"] is not None:
+        yield Line("", f"SOL: {SOL_SCORE}.")
 
 
 def _measured(run: Row) -> str:
@@ -215,6 +221,27 @@ def _measurements(run: Row) -> Iterator[Line]:
             f"SOL {fixed(case['sol_score'], 4)}" if case["sol_score"] is not None else None,
         ]
         yield Line(f"case {case['workload']}", " · ".join(filter(None, measured)))
+
+
+def _kernel(run: Row) -> Iterator[Line]:
+    """What the leaderboard says of the kernel; KernelIndex's page has no such part."""
+    if run["title"] not in (None, run["kernel"]):
+        yield Line("title", _in_one_line(run["title"]))
+    yield Line("family", run["family"])
+    yield Line("tags", ", ".join(run["tags"]) or "none")
+
+
+def _speed_of_light(run: Row) -> Iterator[Line]:
+    """How far the run is from its bound, which KernelIndex's page does not show."""
+    if run["sol_bound_ms"] is not None:
+        yield Line("bound", f"{latency(run['sol_bound_ms'] * 1e6)}, a geometric mean over the workloads")
+    if run["ratio_to_bound"] is not None:
+        yield Line("times the bound", f"{fixed(run['ratio_to_bound'], 2)}×")
+    if run["baseline_ms"] is not None:
+        yield Line("scoring baseline", f"{latency(run['baseline_ms'] * 1e6)}, a geometric mean too")
+    if run["share_of_gap_closed"] is not None:
+        share = fixed(run["share_of_gap_closed"] * 100, 1)
+        yield Line("gap closed", f"{share}% of the way from the baseline to the bound")
 
 
 def _attestations(run: Row) -> Iterator[Line]:

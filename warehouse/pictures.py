@@ -12,7 +12,7 @@ _BINS = 20
 
 
 def overview(warehouse: Path) -> bytes:
-    """SOL scores by evaluation stack, and who leads how many comparison groups, as a PNG of some 30 kB."""
+    """SOL scores by evaluation stack, and who leads how many groups on the newest, as a PNG of some 30 kB."""
     # Takes a second to import, and most who import this room draw nothing.
     from matplotlib.figure import Figure
 
@@ -22,9 +22,10 @@ def overview(warehouse: Path) -> bytes:
             "group by stack order by stack"
         ).fetchall()
         leaders = connection.sql(
-            "select project, count(*) as leads from leaderboard where rank = 1 "
-            f"group by project order by leads desc, project limit {_LEADERS}"
+            "select project, contested_firsts, uncontested_firsts from standings where firsts > 0 "
+            f"limit {_LEADERS}"
         ).fetchall()
+        newest = connection.sql("select stack from stacks where is_newest").fetchall()
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     by_stack, by_project = figure.subplots(1, 2)
     if scores:
@@ -33,14 +34,28 @@ def overview(warehouse: Path) -> bytes:
         legend = by_stack.legend(labels)
         for text in legend.get_texts():
             text.set_parse_math(False)
-    by_stack.set(title="SOL scores of ranked runs, by stack", xlabel="SOL score", ylabel="runs")
-    bars = by_project.barh(range(len(leaders)), [leads for _, leads in leaders])
-    by_project.bar_label(bars, padding=3)
+    by_stack.set(
+        title="SOL scores of ranked runs, by stack",
+        xlabel="SOL score (0.5: scoring baseline, 1: bound)",
+        ylabel="runs",
+    )
+    places = range(len(leaders))
+    contested = [leads for _, leads, _ in leaders]
+    by_project.barh(places, contested, label="contested", color="tab:green")
+    uncontested = [leads for *_, leads in leaders]
+    bars = by_project.barh(
+        places, uncontested, left=contested, label="nobody else is ranked", color="lightgray"
+    )
+    by_project.bar_label(bars, labels=[f"{one + other}" for _, one, other in leaders], padding=3)
     # A `$` in a name is no formula.
-    names = [_one_line(name) for name, _ in leaders]
-    by_project.set_yticks(range(len(leaders)), names, parse_math=False)
+    by_project.set_yticks(places, [_one_line(name) for name, *_ in leaders], parse_math=False)
     by_project.invert_yaxis()
-    by_project.set(title="Comparison groups led", xticks=[])
+    by_project.set_title(
+        f"Comparison groups led on {_one_line(newest[0][0])}" if newest else "", parse_math=False
+    )
+    by_project.set(xticks=[])
+    if leaders:
+        by_project.legend(loc="lower right", frameon=False)
     for axes in (by_stack, by_project):
         axes.spines[["top", "right"]].set_visible(False)
     png = io.BytesIO()

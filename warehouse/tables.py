@@ -11,6 +11,8 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from warehouse.dossier import SOL_SCORE
+
 TEXT = pa.string()
 INTEGER = pa.int64()
 REAL = pa.float64()
@@ -196,7 +198,7 @@ RUNS = Table(
         Column("primary_statistic", TEXT, "of which statistic: mean"),
         Column("primary_unit", TEXT, "in which unit: ns"),
         _optional("primary_value", INTEGER, "the value that is ranked, in primary_unit"),
-        _optional("sol_score", REAL, "mean of the workloads' SOL scores, 0 to 1"),
+        _optional("sol_score", REAL, f"mean of the workloads' SOL scores: {SOL_SCORE}"),
         _optional("latency_ms", REAL, "geometric mean over the workloads, milliseconds"),
         _optional("avg_speedup", REAL, "over the scoring baseline"),
         _optional("fast_1_count", INTEGER, "workloads faster than the baseline"),
@@ -368,7 +370,12 @@ SOURCE_KERNELS = Table(
         Column("inputs", TEXT, "input arguments by name", json=True),
         Column("outputs", TEXT, "output arguments by name", json=True),
         _optional("baseline", TEXT, "source text of the baseline"),
-        _optional("baseline_latency_ms", REAL, "of the baseline, milliseconds"),
+        _optional(
+            "baseline_latency_ms",
+            REAL,
+            "as served, and no baseline: it equals the geometric mean of the speed-of-light bounds "
+            "(kernel_bounds.sol_geomean_ms), rounded; the baseline is kernel_bounds.baseline_geomean_ms",
+        ),
         _optional("latency_unit", TEXT, "as served"),
         _optional("sol_is_dummy", FLAG, "whether its speed-of-light bounds are placeholders"),
         _PAGE,
@@ -401,7 +408,7 @@ _SUBMISSION = (
     _optional("evaluation_stack_version", TEXT, "as served"),
     _optional("worker_id", TEXT, "as served"),
     _optional("latency_ms", REAL, "geometric mean over the workloads, milliseconds"),
-    _optional("sol_score", REAL, "mean of the workloads' SOL scores"),
+    _optional("sol_score", REAL, f"mean of the workloads' SOL scores: {SOL_SCORE}"),
     _optional("avg_speedup", REAL, "over the scoring baseline"),
     _optional("fast_1_count", INTEGER, "workloads faster than the baseline"),
     _optional("fast_1_total", INTEGER, "workloads measured"),

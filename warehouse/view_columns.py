@@ -12,6 +12,10 @@ MEANINGS = {
     "project": "the account's name, as the source writes it; of near names project_digest says which",
     "stack": "version of the evaluation stack, as v1.1; runs on two stacks are never compared",
     "gpu": "the GPU, as NVIDIA B200",
+    "sol_bound_ms": "geometric mean of the workloads' bounds, milliseconds; null: one is missing or a dummy",
+    "baseline_ms": "geometric mean of the scoring baselines, milliseconds; null: one is missing",
+    "ratio_to_bound": "latency_ms over sol_bound_ms: 1 is the speed of light; below it the run has a flag",
+    "share_of_gap_closed": "how far the run came from baseline_ms (0) to sol_bound_ms (1)",
     # Records.
     "held_since": "when the run took the record, UTC",
     "lost_at": "when the record ended, UTC; null: it stands",
@@ -19,7 +23,9 @@ MEANINGS = {
     "days_held": "from taken_at to lost_at, in days of 24 hours; null: it stands",
     # Standings.
     "groups": "comparison groups in which the project has a ranked run",
-    "firsts": "groups in which its best run has rank 1",
+    "firsts": "groups in which its best run has rank 1: contested and uncontested ones",
+    "contested_firsts": "of these, groups in which another project has a ranked run too",
+    "uncontested_firsts": "of these, groups in which no other project has a ranked run",
     "podiums": "groups in which its best run has rank 1, 2 or 3",
     "median_rank": "of its best run in each group",
     "mean_share_of_gap_closed": "mean over its groups of share_of_gap_closed in project_groups",

@@ -1,5 +1,11 @@
 -- Views for people, over the warehouse's tables. They say `case`, not `if`, which older DuckDBs would not find.
 
+create macro gap_closed(latency_ms, baseline_ms, bound_ms) as
+    case when baseline_ms > bound_ms then (baseline_ms - latency_ms) / (baseline_ms - bound_ms) end;
+
+comment on macro gap_closed is
+'how far a latency came from a baseline (0) to a bound (1): below 0 it is slower than the baseline, above 1 faster than the bound; null where the baseline is not above the bound';
+
 create view leaderboard as
 select
     operations.name as kernel,
@@ -14,11 +20,18 @@ select
     runs.latency_ms,
     runs.avg_speedup,
     rankings.ratio_to_best,
+    kernel_bounds.sol_geomean_ms as sol_bound_ms,
+    kernel_bounds.baseline_geomean_ms as baseline_ms,
+    runs.latency_ms / kernel_bounds.sol_geomean_ms as ratio_to_bound,
+    gap_closed(runs.latency_ms, kernel_bounds.baseline_geomean_ms, kernel_bounds.sol_geomean_ms)
+        as share_of_gap_closed,
     runs.fast_1_count,
     runs.fast_1_total,
     runs.observed_at,
     runs.external_id,
     runs.submission_id,
+    source_kernels.title,
+    operations.tags,
     operations.kernel_id,
     rankings.run_digest,
     implementations.project_digest,
@@ -32,6 +45,8 @@ join implementations using (implementation_digest)
 join projects using (project_digest)
 join protocols using (protocol_digest)
 join environments using (environment_digest)
+left join source_kernels using (kernel_id)
+left join kernel_bounds using (kernel_id)
 -- Runs on single cases, which saved pages give, stand in case_leaderboard.
 anti join (from workloads where kind = 'case') using (workload_digest)
 order by kernel, stack, gpu, rankings.display_order;
@@ -54,6 +69,7 @@ select
     comparison_key,
     operations.name as kernel,
     operations.family,
+    operations.tags,
     protocols.version as stack,
     environments.product as gpu,
     operations.kernel_id
@@ -66,6 +82,86 @@ anti join (from workloads where kind = 'case') using (workload_digest);
 
 comment on view named_groups is
 'one row per comparison group of suites, by the names that people know it by; those of single cases are in case_leaderboard';
+
+create view stacks as
+select
+    stack,
+    -- By the numbers in its name, so that v1.10 is newer than v1.9.
+    row_number() over (
+        order by try_cast(regexp_extract_all(stack, '[0-9]+') as double[]) desc nulls last, stack desc
+    ) = 1 as is_newest,
+    count(distinct kernel_id) as kernels,
+    count(*) as groups,
+    sum(run_count)::bigint as runs
+from named_groups
+join comparison_groups using (comparison_key)
+group by stack
+order by is_newest desc, stack desc;
+
+comment on view stacks is 'one row per evaluation stack on which there are runs';
+comment on column stacks.is_newest is 'whether its version is the highest: standings are of that stack';
+comment on column stacks.kernels is 'kernels that have runs on it';
+comment on column stacks.groups is 'comparison groups of suites';
+comment on column stacks.runs is 'runs on suites, ranked or not';
+
+create view kernel_stacks as
+with submitted as (
+    select kernel_id, evaluation_stack_version as stack, count(*) as submissions
+    from source_submissions
+    where outcome <> 'NOT_PUBLIC'
+    group by all
+),
+measured as (
+    select kernel_id, stack, sum(run_count)::bigint as runs, sum(eligible_count)::bigint as ranked_runs
+    from named_groups
+    join comparison_groups using (comparison_key)
+    group by all
+),
+ranked as (
+    select kernel_id, stack, count(distinct project_digest) as projects
+    from rankings
+    join named_groups using (comparison_key)
+    join runs using (comparison_key, run_digest)
+    join implementations using (implementation_digest)
+    group by all
+)
+select
+    source_kernels.kernel_name as kernel,
+    source_kernels.title,
+    operations.family,
+    source_kernels.tags,
+    -- Where no kernel has a run there is no stack to name, and each kernel stands once.
+    stacks.stack,
+    coalesce(stacks.is_newest, true) as is_newest,
+    coalesce(submissions, 0) as submissions,
+    coalesce(runs, 0) as runs,
+    coalesce(ranked_runs, 0) as ranked_runs,
+    coalesce(projects, 0) as projects,
+    coalesce(ranked_runs, 0) = 0 as is_open,
+    kernel_bounds.sol_geomean_ms as sol_bound_ms,
+    kernel_bounds.baseline_geomean_ms as baseline_ms,
+    source_kernels.kernel_id
+from source_kernels
+left join (select stack, is_newest from stacks) as stacks on true
+left join operations using (kernel_id)
+left join kernel_bounds using (kernel_id)
+left join submitted using (kernel_id, stack)
+left join measured using (kernel_id, stack)
+left join ranked using (kernel_id, stack)
+order by kernel, is_newest desc, stack desc;
+
+comment on view kernel_stacks is
+'one row per kernel of the leaderboard and evaluation stack, also where nobody submitted anything yet';
+comment on column kernel_stacks.stack is
+'version of the evaluation stack, as v1.1; null: there are no runs yet, on any';
+comment on column kernel_stacks.is_newest is 'whether the stack is the newest on which any kernel has runs';
+comment on column kernel_stacks.family is
+'kind of operation, as attention or moe; null: its definition could not be read, see quarantine';
+comment on column kernel_stacks.submissions is 'public submissions, whatever became of them; 0: no submissions yet';
+comment on column kernel_stacks.runs is 'runs on the suite, ranked or not';
+comment on column kernel_stacks.ranked_runs is 'of these, those that are ranked';
+comment on column kernel_stacks.projects is 'projects that have a ranked run';
+comment on column kernel_stacks.is_open is 'whether nobody is ranked there yet: the next run takes the record';
 
 create macro rankings_as_of(moment) as table
 with observed as (
@@ -251,6 +347,7 @@ with bests as (
         comparison_key,
         count(*) as runs,
         min(rank) as best_rank,
+        count(min(rank)) over (partition by comparison_key) as ranked_projects,
         arg_min(external_id, display_order) as best_external_id,
         arg_min(latency_ms, display_order) as best_latency_ms
     from runs
@@ -274,13 +371,10 @@ select
     gpu,
     runs,
     best_rank,
+    ranked_projects - (best_rank is not null)::bigint as rivals,
     best_external_id,
     best_latency_ms,
-    -- 0 at the baselines' geometric mean, 1 at the bounds'.
-    case
-        when baseline_geomean_ms > sol_geomean_ms
-            then (baseline_geomean_ms - best_latency_ms) / (baseline_geomean_ms - sol_geomean_ms)
-    end as share_of_gap_closed,
+    gap_closed(best_latency_ms, baseline_geomean_ms, sol_geomean_ms) as share_of_gap_closed,
     coalesce(holds_record, false) as holds_record,
     coalesce(records_lost_lately, 0) as records_lost_lately,
     project_digest,
@@ -298,6 +392,7 @@ comment on view project_groups is
 'one row per project and comparison group: its best place there, and whether it holds the record; best_... is null where none of its runs is ranked';
 comment on column project_groups.runs is 'runs of the project in the group, ranked or not';
 comment on column project_groups.best_rank is 'of its best run';
+comment on column project_groups.rivals is 'other projects that have a ranked run in the group; 0: it is uncontested';
 comment on column project_groups.best_external_id is 'its best run: the submission''s id at the source';
 comment on column project_groups.best_latency_ms is 'of its best run: geometric mean over the workloads, milliseconds';
 comment on column project_groups.share_of_gap_closed is 'how far its best run came from the baselines'' geometric mean (0) to the bounds'' (1); null: a bound or baseline is missing';
@@ -307,47 +402,47 @@ comment on column project_groups.records_lost_lately is 'records of the group th
 create view all_standings as
 select
     project,
-    family,
     stack,
+    family,
     count(best_rank) as groups,
     count(*) filter (best_rank = 1) as firsts,
+    count(*) filter (best_rank = 1 and rivals > 0) as contested_firsts,
+    count(*) filter (best_rank = 1 and rivals = 0) as uncontested_firsts,
     count(*) filter (best_rank <= 3) as podiums,
     median(best_rank) as median_rank,
     avg(share_of_gap_closed) as mean_share_of_gap_closed,
     count(*) filter (holds_record) as records_held,
     sum(records_lost_lately)::bigint as records_lost_lately,
-    project_digest,
-    grouping(family, stack) as grain
+    project_digest
 from project_groups
-group by grouping sets (
-    (project, project_digest), (project, project_digest, family), (project, project_digest, stack)
-);
+-- Never over several stacks: what is measured on one says nothing of another.
+group by grouping sets ((project, project_digest, stack), (project, project_digest, stack, family));
 
 comment on view all_standings is
-'what standings, standings_by_family and standings_by_stack have in common; read those';
-comment on column all_standings.grain is '3 of a project, 1 of a project and family, 2 of a project and stack';
+'one row per project and stack, over all families (family is null), and one per project, stack and family';
+comment on column all_standings.family is 'family of operations; null: all of them together';
 
 create view standings as
-select * exclude (family, stack, grain)
+select * exclude family
 from all_standings
-where grain = 3
-order by firsts desc, podiums desc, groups desc, project;
+where family is null and stack = (select stack from stacks where is_newest)
+order by firsts desc, contested_firsts desc, podiums desc, groups desc, project, project_digest;
 
 comment on view standings is
-'one row per project, over all comparison groups it has a ranked run in, each by its best run: mean_share_of_gap_closed is of the way from the baselines'' geometric mean (0) to the bounds'' (1); records_lost_lately, to others, in the 30 days up to the newest run';
+'one row per project that has a run on the newest stack, over all its comparison groups there, each by its best run: mean_share_of_gap_closed is of the way from the baselines'' geometric mean (0) to the bounds'' (1); records_lost_lately, to others, in the 30 days up to the newest run. Of other stacks see standings_by_stack';
 
 create view standings_by_family as
-select * exclude (stack, grain)
 from all_standings
-where grain = 1
-order by family, firsts desc, podiums desc, groups desc, project;
+where family is not null and stack = (select stack from stacks where is_newest)
+order by family, firsts desc, contested_firsts desc, podiums desc, groups desc, project, project_digest;
 
-comment on view standings_by_family is 'one row per project and family of operations, as standings';
+comment on view standings_by_family is
+'one row per project and family of operations, on the newest stack, as standings; of other stacks see all_standings';
 
 create view standings_by_stack as
-select * exclude (family, grain)
+select * exclude family
 from all_standings
-where grain = 2
-order by stack, firsts desc, podiums desc, groups desc, project;
+where family is null
+order by stack, firsts desc, contested_firsts desc, podiums desc, groups desc, project, project_digest;
 
 comment on view standings_by_stack is 'one row per project and evaluation stack, as standings';

@@ -121,6 +121,8 @@ select
     operations.name as kernel,
     operations.kernel_id,
     operations.family,
+    titles.title,
+    operations.tags,
     projects.name as project,
     implementations.revision,
     protocols.version as stack,
@@ -140,6 +142,11 @@ select
     runs.fast_1_count,
     runs.fast_1_total,
     runs.worker,
+    kernel_bounds.sol_geomean_ms as sol_bound_ms,
+    kernel_bounds.baseline_geomean_ms as baseline_ms,
+    runs.latency_ms / kernel_bounds.sol_geomean_ms as ratio_to_bound,
+    gap_closed(runs.latency_ms, kernel_bounds.baseline_geomean_ms, kernel_bounds.sol_geomean_ms)
+        as share_of_gap_closed,
     rankings.rank,
     rankings.tied,
     rankings.source_rank,
@@ -193,6 +200,9 @@ join protocols using (protocol_digest)
 join environments using (environment_digest)
 join comparison_groups using (comparison_key)
 join evidence using (run_digest)
+left join (select kernel_id, title from source_kernels) as titles using (kernel_id)
+-- Means over a suite say nothing of one case.
+left join kernel_bounds on kernel_bounds.kernel_id = operations.kernel_id and workloads.kind = 'suite'
 left join rankings using (comparison_key, run_digest)
 left join run_intervals using (run_digest)
 left join heads using (head_run_digest)
@@ -210,6 +220,8 @@ comment on view run_dossier is
 'one row per run: all that its page shows. What it has several of is a list; times in lists are UTC';
 comment on column run_dossier.least_value is 'of a value that was rounded for display: what it was at least, in primary_unit';
 comment on column run_dossier.most_value is 'of a value that was rounded for display: what it was at most, in primary_unit';
+comment on column run_dossier.sol_bound_ms is 'geometric mean of the workloads'' speed-of-light bounds, milliseconds; null: one is missing, or the run is on a single case';
+comment on column run_dossier.baseline_ms is 'geometric mean of the workloads'' scoring baselines, milliseconds; null: one is missing, or the run is on a single case';
 comment on column run_dossier.rank is 'place in the comparison group, dense: 1, 2, 2, 3; null: not ranked, see reasons';
 comment on column run_dossier.head_external_id is 'external_id of the head: the run of the group that is shown first';
 comment on column run_dossier.head_value is 'primary_value of the head';

@@ -13,30 +13,148 @@ import pytest
 from pipelines import answers
 from tests.commands.asking import (
     FLAGGED,
+    FUSED_VISION,
     GQA_BACKWARD,
     OF_HOSTILE_NAME,
     RETRACTED,
     Kernelindex,
 )
+from tests.examples import AUDIO_ENCODER, RMSNORM
+from tests.inbox.pages import FLUX
+from warehouse.dossier import SOL_SCORE
 from warehouse.home import Home
+
+# On which nobody has a run on the newest stack.
+OPEN = "010_attention_value_projection_with_transpose"
 
 
 def test_who_leads_a_kernel_and_by_how_much(kernelindex: Kernelindex) -> None:
-    ended = kernelindex("top", "--kernel", GQA_BACKWARD, "--stack", "v1.1")
+    ended = kernelindex("top", "--kernel", GQA_BACKWARD)
     assert ended.lines[:-1] == [
-        f"{GQA_BACKWARD} · v1.1 · NVIDIA B200",
-        "rank  project                   latency  × best     SOL  speedup  submission  flags",
-        "   1  Amir M. Mir | SF Tensor  343.8 µs    1.00  0.6728    1.74×       28584",
-        "   2  doubleAI                 348.3 µs    1.01  0.6671    1.72×       19945",
-        "   3  Gilded Quail             486.0 µs    1.41  0.5542    1.22×       26346",
+        f"{GQA_BACKWARD} · v1.1 · NVIDIA B200 · bound 113.4 µs",
+        "rank  project                   latency  × best  × bound     SOL  gap  speedup  submission",
+        "   1  Amir M. Mir | SF Tensor  343.8 µs    1.00     3.03  0.6728  51%    1.74×       28584",
+        "   2  doubleAI                 348.3 µs    1.01     3.07  0.6671  50%    1.72×       19945",
+        "   3  Gilded Quail             486.0 µs    1.41     4.29  0.5542  21%    1.22×       26346",
+        "× bound: latency over the geometric mean of the speed-of-light bounds",
+        "gap: of the way from the scoring baseline (0%) to the bound (100%)",
+        f"SOL: {SOL_SCORE}",
+        "on v1.1, the newest stack; --all-stacks shows v1.0 too",
     ]
 
 
 def test_without_a_kernel_the_best_of_each_group_is_shown(kernelindex: Kernelindex) -> None:
-    rows = kernelindex("top", "--json").json
+    rows = kernelindex("top", "--all-stacks", "--json").json
     assert len({row["comparison_key"] for row in rows}) == len(rows) == 8
     assert {row["rank"] for row in rows} == {1}
     assert sorted(rows, key=lambda row: -row["sol_score"]) == rows
+
+
+@pytest.mark.parametrize("command", ["top", "records", "standings"])
+def test_answers_are_of_the_newest_stack_unless_others_are_asked_for(
+    kernelindex: Kernelindex, command: str
+) -> None:
+    def stacks(*asked: str) -> set[str]:
+        return {row["stack"] for row in kernelindex(command, *asked, "--json").json}
+
+    assert stacks() == {"v1.1"}
+    assert stacks("--stack", "v1.0") == {"v1.0"}
+    assert stacks("--all-stacks") == {"v1.0", "v1.1"}
+    said = "on v1.1, the newest stack; --all-stacks shows v1.0 too"
+    assert said in kernelindex(command).lines
+    assert said not in kernelindex(command, "--stack", "v1.1").lines
+    both = kernelindex(command, "--stack", "v1.1", "--all-stacks")
+    assert (both.code, "give --stack or --all-stacks, not both" in both.complaint) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "meant"),
+    [
+        ("--kernel", "GQA_BACKWARD", set()),
+        ("--kernel", "Grouped_Query", {GQA_BACKWARD}),
+        ("--kernel", "rmsnorm", {RMSNORM, FLUX}),
+        ("--project", "doubleai", {"doubleAI"}),
+        ("--project", "DOUBLE", {"doubleAI"}),
+        ("--project", "sf tensor", {"Amir M. Mir | SF Tensor"}),
+        ("--tag", "l2", {AUDIO_ENCODER, FUSED_VISION, GQA_BACKWARD}),
+        ("--family", "Rope", {"rope"}),
+        ("--stack", "1.0", {"v1.0"}),
+    ],
+)
+def test_names_are_found_by_a_part_of_them_in_any_case(
+    kernelindex: Kernelindex, option: str, name: str, meant: set[str]
+) -> None:
+    column = "kernel" if option == "--tag" else option[2:]
+    all_stacks = () if option == "--stack" else ("--all-stacks",)
+    for command in ("top", "records"):
+        ended = kernelindex(command, option, name, *all_stacks, "--json")
+        assert (ended.code, {row[column] for row in ended.json} if meant else set()) == (not meant, meant)
+
+
+def test_a_whole_name_means_that_alone(kernelindex: Kernelindex, published_home: Home) -> None:
+    """Other families have the word in them too."""
+    rows = kernelindex("top", "--family", "attention", "--home", published_home.directory, "--json").json
+    assert {row["family"] for row in rows} == {"attention"}
+
+
+def test_of_several_kernels_the_best_of_each_group_is_shown(kernelindex: Kernelindex) -> None:
+    rows = kernelindex("top", "--kernel", "rmsnorm", "--json").json
+    assert {row["rank"] for row in rows} == {1}
+    assert {row["kernel"] for row in rows} == {RMSNORM, FLUX}
+
+
+def test_a_kernel_without_submissions_says_so(kernelindex: Kernelindex, published_home: Home) -> None:
+    there = ("--home", published_home.directory)
+    said = f"{OPEN}: no submissions yet on v1.1; 3 ranked on v1.0: --stack v1.0"
+    assert kernelindex("top", "--kernel", OPEN, *there).lines[0] == said
+    assert kernelindex("top", "--kernel", OPEN, *there, "--json").json == []
+    # Nor does it vanish from among others.
+    assert said in kernelindex("top", "--tag", "other", *there).lines
+    assert said not in kernelindex("top", "--tag", "other", "--project", "doubleAI", *there).lines
+
+
+def test_a_kernel_with_submissions_none_of_which_is_ranked_says_so(
+    published_home: Home, tmp_path: Path
+) -> None:
+    with duckdb.connect(shutil.copy(published_home.warehouse, tmp_path)) as warehouse:
+        warehouse.execute(
+            "insert into source_submissions select * replace (900004 as submission_id, "
+            "'v1.1' as evaluation_stack_version, 'INCORRECT' as outcome) from source_submissions "
+            "where kernel_id = (select kernel_id from source_kernels where kernel_name = $1) limit 1",
+            [OPEN],
+        )
+        asked = answers.top(warehouse, kernel=OPEN)
+        (listed,) = answers.listed(warehouse, "open-kernels").rows
+    assert asked.notes[0] == f"{OPEN}: none of its submissions on v1.1 is ranked; there are 1"
+    assert (listed["kernel"], listed["submissions"]) == (OPEN, 1)
+
+
+def test_open_kernels_are_listed(kernelindex: Kernelindex, published_home: Home) -> None:
+    there = ("--home", published_home.directory, "--json")
+    (listed,) = kernelindex("list", "open-kernels", *there).json
+    assert (listed["kernel"], listed["stack"], listed["submissions"]) == (OPEN, "v1.1", 0)
+    older = kernelindex("list", "open-kernels", "--stack", "v1.0", *there).json
+    assert len(older) == 16
+    assert OPEN not in {row["kernel"] for row in older}
+
+
+def test_kernels_families_tags_and_projects_are_listed(
+    kernelindex: Kernelindex, published_home: Home
+) -> None:
+    there = ("--home", published_home.directory, "--json")
+    kernels = kernelindex("list", "kernels", *there).json
+    assert len(kernels) == 24
+    tags = {row["tag"]: row for row in kernelindex("list", "tags", *there).json}
+    attention = kernelindex("list", "kernels", "--tag", "attention", *there).json
+    assert tags["attention"]["kernels"] == len(attention) > 2
+    families = kernelindex("list", "families", *there).json
+    assert sum(row["kernels"] for row in families) == 24
+    assert sum(row["open_kernels"] for row in families) == 1
+    projects = kernelindex("list", "projects", *there).json
+    standings = kernelindex("standings", *there).json
+    assert {(row["project"], row["groups"]) for row in projects} == {
+        (row["project"], row["groups"]) for row in standings
+    }
 
 
 def test_a_project_is_shown_at_its_best_in_each_group(kernelindex: Kernelindex) -> None:
@@ -53,7 +171,7 @@ def test_families_and_stacks_narrow_it_down(kernelindex: Kernelindex) -> None:
 
 def test_flags_stand_beside_the_runs_that_have_them(kernelindex: Kernelindex, published_home: Home) -> None:
     for command in ("top", "records"):
-        asked = (command, "--family", "attention", "--home", published_home.directory)
+        asked = (command, "--family", "attention", "--all-stacks", "--home", published_home.directory)
         flagged = [line for line in kernelindex(*asked).lines if line.endswith("BELOW_SUITE_BOUND")]
         assert {line.split()[-2] for line in flagged} == {"15511", "20107"}
         rows = kernelindex(*asked, "--json").json
@@ -70,24 +188,24 @@ def test_a_flag_that_people_accepted_is_open_no_more(published_home: Home, tmp_p
             "insert into decisions by name select external_id, run_digest, 'accept' as decision, "
             "now() as decided_at, '' as who, '' as why, '' as link from runs where external_id = '15511'"
         )
-        rows = answers.top(warehouse, kernel=None, stack=None, family=None, project=None)
+        rows = answers.top(warehouse, all_stacks=True).rows
     flags = {row["external_id"]: row["flags"] for row in rows}
     assert (flags["15511"], flags["20107"]) == ([], ["BELOW_SUITE_BOUND"])
 
 
 def test_what_is_left_out_is_said(kernelindex: Kernelindex) -> None:
     ended = kernelindex("top", "--limit", "2")
-    assert "2 of 8; --limit 8 shows all" in ended.text
+    assert "2 of 5; --limit 5 shows all" in ended.text
     assert len(kernelindex("top", "--limit", "2", "--json").json) == 2
 
 
 @pytest.mark.parametrize(
     ("option", "name", "near"),
     [
-        ("--kernel", "grouped_query", GQA_BACKWARD),
         ("--kernel", GQA_BACKWARD.replace("query", "qurey").upper(), GQA_BACKWARD),
         ("--project", "doublai", "doubleAI"),
-        ("--project", "mal", "Mal\ufffd[31mory [bold]=cmd()"),
+        ("--project", "malory [bold]=cmd()|`x` 1  <script>", "Mal\ufffd[31mory [bold]=cmd()"),
+        ("--tag", "normalisation", "normalization"),
         ("--stack", "v1.2", "v1.1"),
         ("--family", "normalisation", "normalization"),
     ],
@@ -95,8 +213,10 @@ def test_what_is_left_out_is_said(kernelindex: Kernelindex) -> None:
 def test_a_name_that_is_misspelt_gets_the_nearest(
     kernelindex: Kernelindex, option: str, name: str, near: str
 ) -> None:
-    for command in ("top", "records", *(["standings"] if option in ("--family", "--stack") else [])):
-        ended = kernelindex(command, option, name)
+    commands = {"--family": ["standings", "list"], "--stack": ["standings", "list"], "--tag": ["list"]}
+    for command in ("top", "records", *commands.get(option, [])):
+        arguments = ["kernels"] if command == "list" else []
+        ended = kernelindex(command, *arguments, option, name)
         assert ended.code == 1
         assert f"there is no {option[2:]} {name!r} here; near to it: " in ended.complaint
         assert near in ended.complaint
@@ -112,7 +232,7 @@ def test_who_holds_the_records_the_newest_first(kernelindex: Kernelindex) -> Non
     assert [row["held_since"] for row in rows] == sorted((row["held_since"] for row in rows), reverse=True)
     assert str(RETRACTED) not in {row["external_id"] for row in rows}
     assert kernelindex("records", "--kernel", GQA_BACKWARD, "--stack", "v1.1").lines[1:3] == [
-        " latency  held since  submission  flags",
+        " latency  held since  submission",
         "343.8 µs  2026-07-26       28584",
     ]
 
@@ -126,11 +246,12 @@ def test_how_projects_stand(kernelindex: Kernelindex) -> None:
     assert rows == sorted(rows, key=lambda row: -row["firsts"])
 
 
-def test_standings_are_by_family_or_by_stack(kernelindex: Kernelindex) -> None:
-    assert {row["stack"] for row in kernelindex("standings", "--stack", "v1.1", "--json").json} == {"v1.1"}
-    assert kernelindex("standings", "--family", "rope").lines[0] == "rope"
-    both = kernelindex("standings", "--family", "rope", "--stack", "v1.1")
-    assert (both.code, "give one of the two" in both.complaint) == (1, True)
+def test_standings_are_by_family_and_by_stack(kernelindex: Kernelindex) -> None:
+    assert {row["stack"] for row in kernelindex("standings", "--stack", "v1.0", "--json").json} == {"v1.0"}
+    assert kernelindex("standings", "--family", "rope").lines[0] == "rope · v1.1"
+    assert (
+        kernelindex("standings", "--family", "rope", "--stack", "v1.0").lines[0] == "doubleAI · rope · v1.0"
+    )
 
 
 def test_a_run_is_compared_with_the_first_of_its_group(kernelindex: Kernelindex) -> None:
@@ -215,6 +336,7 @@ def on_a_terminal(home: Home, *arguments: str, **environment: str) -> bytes:
         ["top"],
         ["records"],
         ["standings"],
+        ["list", "tags"],
         ["sql", "select 1"],
         ["verify", "page.html"],
     ],

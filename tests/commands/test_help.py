@@ -16,7 +16,7 @@ from tests.commands.asking import GQA_BACKWARD, Kernelindex
 from warehouse.home import Home
 
 COMMANDS = typer.main.get_group(app).commands
-ASKING = ("show", "compare", "top", "records", "standings", "sql")
+ASKING = ("show", "compare", "top", "records", "standings", "list", "sql")
 
 
 def examples(command: str) -> list[str]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.commands.asking import FLAGGED, HOSTILE, NO_RUN, OF_HOSTILE_NAME, RETRACTED, Kernelindex
 from tests.inbox.pages import FLUX, SUBMISSION, seed_facts, seed_text
-from warehouse.dossier import fixed, latency, operation
+from warehouse.dossier import SOL_SCORE, fixed, latency, operation
 
 # What stands on KernelIndex's pages and is not the run's: buttons of its own, to write to KernelIndex.
 CHROME = ("Add a reproduction or note", "Report an issue with this run")
@@ -88,6 +88,29 @@ def test_a_saved_page_gives_a_run_its_cases(kernelindex: Kernelindex) -> None:
     text = kernelindex("show", SUBMISSION).text
     assert f"case {case['workload']}" in text
     assert f"{latency(case['latency_ms'] * 1e6)} · {fixed(case['speedup'], 2)}× reference" in text
+
+
+def test_how_far_a_run_is_from_the_speed_of_light(kernelindex: Kernelindex) -> None:
+    lines = [" ".join(line.split()) for line in kernelindex("show", "26346").lines]
+    start = lines.index("Speed of light")
+    assert lines[start + 1 : start + 5] == [
+        "bound 113.4 µs, a geometric mean over the workloads",
+        "times the bound 4.29×",
+        "scoring baseline 584.5 µs, a geometric mean too",
+        "gap closed 20.9% of the way from the baseline to the bound",
+    ]
+    assert lines.index(f"SOL: {SOL_SCORE}.") == 1 + lines.index(
+        "SOL 0.5542 · 1.22× reference · 15/16 cases faster"
+    )
+    assert "tags rope, model:deephermes-3-mistral-24b-preview, L2" in lines
+    run = kernelindex("show", "26346", "--json").json
+    assert run["ratio_to_bound"] == pytest.approx(run["latency_ms"] / run["sol_bound_ms"])
+
+
+def test_means_over_a_suite_are_not_held_against_a_run_on_one_case(kernelindex: Kernelindex) -> None:
+    case = kernelindex("show", SUBMISSION, "--json").json["cases"][0]
+    run = kernelindex("show", f"{SUBMISSION}/{case['case_id']}", "--json").json
+    assert (run["sol_bound_ms"], run["baseline_ms"], run["share_of_gap_closed"]) == (None, None, None)
 
 
 def test_a_run_on_one_case_has_a_dossier_too(kernelindex: Kernelindex) -> None:

@@ -6,9 +6,15 @@ import io
 import sys
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from pipelines.sql import written
+from pipelines.terminal import printable
 from tests.commands.asking import GQA_BACKWARD, HOSTILE, OF_HOSTILE_NAME, Kernelindex
 from warehouse.home import Home
 
@@ -62,8 +68,7 @@ def test_what_is_no_number_is_written_as_duckdb_reads_it(kernelindex: Kernelinde
     written = kernelindex("sql", NO_NUMBERS, "--format", "csv").text
     assert written == 'a,b,c,d\ninf,-inf,"[""NaN""]",nan\n'
     assert (
-        kernelindex("sql", NO_NUMBERS, "--format", "markdown").lines[2]
-        == '| inf | -inf | \\["NaN"\\] | nan |'
+        kernelindex("sql", NO_NUMBERS, "--format", "markdown").lines[2] == '| inf | -inf | \\["NaN"] | nan |'
     )
     assert kernelindex("sql", NO_NUMBERS).lines[1].split() == ["inf", "-inf", '["NaN"]', "nan"]
 
@@ -91,7 +96,24 @@ def test_columns_of_one_name_are_told_apart(kernelindex: Kernelindex) -> None:
 def test_names_mean_nothing_in_markdown(kernelindex: Kernelindex) -> None:
     lines = kernelindex("sql", OF_HOSTILE, "--format", "markdown").lines
     assert lines[:2] == ["| project |", "| --- |"]
-    assert lines[2].startswith("| Mal\x1b\\[31mory \\[bold\\]=cmd()\\|\\`x\\` 1  \\<script\\>")
+    assert lines[2].startswith("| Mal\ufffd\\[31mory \\[bold]=cmd()\\|\\`x\\` 1  \\<script>")
+
+
+def test_names_can_be_pasted_from_markdown(kernelindex: Kernelindex) -> None:
+    kernels = "select distinct kernel from leaderboard union select 'R&D (2-3)!' order by all"
+    cells = [line[2:-2] for line in kernelindex("sql", kernels, "--format", "markdown").lines[2:-1]]
+    assert cells == [row["kernel"] for row in kernelindex("sql", kernels, "--format", "json").json]
+
+
+@given(st.text(st.sampled_from("ab0_*~`[]()!<>&;#|\\/:- é\"'") | st.characters(codec="utf-8"), min_size=1))
+def test_a_cell_of_a_markdown_table_shows_the_text_that_it_is_made_of(text: str) -> None:
+    with duckdb.connect() as connection:
+        table = written(connection.sql("select $1 as x", params=[text]), "markdown").decode()
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(table)
+    (cell,) = [tokens[place + 1] for place, token in enumerate(tokens) if token.type == "td_open"]
+    assert {child.type for child in cell.children or ()} <= {"text", "text_special"}
+    shown = "".join(child.content for child in cell.children or ())
+    assert shown.split() == printable(" ".join(text.splitlines())).split()
 
 
 def test_parquet_has_the_types(kernelindex: Kernelindex) -> None:

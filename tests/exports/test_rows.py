@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from frictionless import Package, validate
@@ -99,6 +100,31 @@ def test_frictionless_finds_a_run_of_no_known_operation(csv_export: Path, tmp_pa
     package.to_json(str(tmp_path / "datapackage.json"))
     report = validate(str(tmp_path / "datapackage.json"))
     assert "foreign-key" in {error for (error,) in report.flatten(["type"])}
+
+
+def test_the_data_package_tells_pandas_how_to_read_each_file(published_home: Home, tmp_path: Path) -> None:
+    export(tmp_path / "export", "csv", ["runs", "leaderboard", "record_history"], published_home.directory)
+    package = json.loads((tmp_path / "export" / "datapackage.json").read_text())
+    read = {
+        resource["name"]: pd.read_csv(tmp_path / "export" / resource["path"], **resource["pandas"])
+        for resource in package["resources"]
+    }
+    with warehouse.connect(published_home.directory) as connection:
+        runs = connection.sql("select external_id, observed_at, fast_1_count from runs").fetchall()
+    columns = read["runs"][["external_id", "observed_at", "fast_1_count"]]
+    assert list(columns.itertuples(index=False, name=None)) == runs
+    assert str(read["leaderboard"]["tied"].dtype) == "boolean"
+    # Of what is absent in some rows, too.
+    assert str(read["record_history"]["lost_at"].dtype).startswith("datetime64")
+    assert str(read["leaderboard"]["source_rank"].dtype) == "Int64"
+
+
+def test_pandas_takes_no_name_for_an_absent_one(tmp_path: Path) -> None:
+    home = home_of(["NA", "null", "007"], tmp_path)
+    export(tmp_path / "export", "csv", ["projects"], home.directory)
+    (resource,) = json.loads((tmp_path / "export" / "datapackage.json").read_text())["resources"]
+    projects = pd.read_csv(tmp_path / "export" / "projects.csv", **resource["pandas"])
+    assert sorted(projects["name"]) == ["007", "NA", "null"]
 
 
 def test_a_data_package_of_some_tables_refers_to_no_others(published_home: Home, tmp_path: Path) -> None:

@@ -63,6 +63,17 @@ def test_the_first_run_needs_no_settings_and_ends_with_leaders_and_where_the_war
     assert "Warning" not in ended.said
 
 
+def test_the_leaders_at_the_end_are_those_of_standings(ingested: tuple[Path, Ended]) -> None:
+    home, ended = ingested
+    said = ended.said.splitlines()
+    start = said.index("Leaders of the 23 comparison groups on v1.1")
+    assert said[start + 1].split() == ["project", "groups", "firsts", "contested", "alone", "podiums"]
+    columns = "project, groups, firsts, contested_firsts, uncontested_firsts, podiums"
+    standings = rows(home, f"select {columns} from standings limit 10")
+    shown = [line.rsplit(maxsplit=5) for line in said[start + 2 : start + 12]]
+    assert shown == [[str(value) for value in row] for row in standings]
+
+
 def test_the_run_stands_in_the_dagster_instance_of_the_home(ingested: tuple[Path, Ended]) -> None:
     home, ended = ingested
     with open_instance(Home(home)) as instance:

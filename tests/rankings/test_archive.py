@@ -105,3 +105,29 @@ def test_the_archive_as_of_now_is_ranked_as_now(whole: duckdb.DuckDBPyConnection
     now = "from rankings_as_of('2026-11-30T00:00:00Z')"
     assert queried(whole, f"{now} order by all") == queried(whole, "from rankings order by all")
     assert len(queried(whole, "from rankings")) == 708
+
+
+def test_who_leads_the_archive_is_said_of_the_newest_stack_alone(whole: duckdb.DuckDBPyConnection) -> None:
+    columns = "project, firsts, contested_firsts, uncontested_firsts"
+    assert whole.sql(f"select {columns} from standings limit 6").fetchall() == [
+        ("Amir M. Mir | SF Tensor", 58, 50, 8),
+        ("Hyra", 29, 26, 3),
+        ("Geometric", 28, 22, 6),
+        ("Recursive", 27, 16, 11),
+        ("ac4k", 23, 23, 0),
+        ("doubleAI", 16, 14, 2),
+    ]
+
+
+def test_seven_kernels_of_the_archive_have_no_submission_on_the_newest_stack(
+    whole: duckdb.DuckDBPyConnection,
+) -> None:
+    counts = "select count(*), count(*) filter (is_open), sum(submissions) from kernel_stacks"
+    assert whole.sql(f"{counts} where is_newest").fetchall() == [(235, 7, 561)]
+    assert whole.sql(counts).fetchall() == [(470, 137, 708)]
+
+
+def test_tags_find_more_than_families_do(whole: duckdb.DuckDBPyConnection) -> None:
+    kernels = "select count(distinct kernel) from leaderboard where"
+    assert whole.sql(f"{kernels} family = 'attention'").fetchall() == [(14,)]
+    assert whole.sql(f"{kernels} list_contains(tags, 'attention')").fetchall() == [(27,)]

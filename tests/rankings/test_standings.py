@@ -25,6 +25,10 @@ WORKLOADS = [
     {"kernel_id": 1, "position": 0, "axes": "{}", "sol_ms": 1.0, "baseline_latency_ms": 9.0},
     {"kernel_id": 2, "position": 0, "axes": "{}", "sol_ms": 0.0, "baseline_latency_ms": 9.0},  # no bound
 ]
+KERNELS: list[Row] = [
+    {"kernel_id": 1, "kernel_name": "004_gemm", "tags": ["gemm", "L1"]},
+    {"kernel_id": 2, "kernel_name": "021_norm", "tags": ["normalization"]},
+]
 NEAR_NAMES = ("Proud Wren @ NVIDIA", "Proud Wren @NVIDIA", "Proud Wren @ Nvidia")
 
 
@@ -46,15 +50,23 @@ def run(number: int, user: str, latency_ms: float, day: int, group: str = "gemm 
     }
 
 
-def rows(runs: list[Row], query: str) -> list[tuple[object, ...]]:
-    """A query's rows over the warehouse of these runs."""
+def rows(
+    runs: list[Row], query: str, names: dict[Table, list[Row]] | None = None
+) -> list[tuple[object, ...]]:
+    """A query's rows over the warehouse of these runs; `names` are tables that others than NAMES stand in."""
     users = {run["user"] for run in runs}
-    names = {**NAMES, PROJECTS: [{"project_digest": user, "name": user} for user in users]}
-    with judged(runs, [], WORKLOADS) as connection:
-        for table, of_table in names.items():
+    named_rows = {
+        **NAMES,
+        PROJECTS: [{"project_digest": user, "name": user} for user in users],
+        **(names or {}),
+    }
+    with judged(runs, [], WORKLOADS, KERNELS) as connection:
+        for table, of_table in named_rows.items():
             named = tabled(of_table, table.schema)  # noqa: F841  # DuckDB reads it
             connection.execute(f"create table {table.name} as from named")
-        for table_name in ("runs", "implementations", "workloads", "source_submissions", "decisions"):
+        for table_name in (
+            "runs", "implementations", "workloads", "source_kernels", "source_submissions", "decisions",
+        ):  # fmt: skip
             # Views last longer than what a connection only borrows.
             connection.execute(f"create table kept as from {table_name}")
             connection.unregister(table_name)
@@ -72,25 +84,97 @@ def test_a_projects_places_are_those_of_its_best_run_in_each_group() -> None:
         run(5, "Cy", 1.5, day=5, group="norm v1.1"),
         run(6, "Bo", 1.0, day=6, group="gemm v1.0"),
     ]
-    query = "select project, groups, firsts, podiums, median_rank, mean_share_of_gap_closed from standings"
+    query = (
+        "select stack, project, groups, firsts, podiums, median_rank, mean_share_of_gap_closed "
+        "from standings_by_stack"
+    )
+    ada = pytest.approx((9 - 3) / (9 - 1))  # the other kernel has no bound
     assert rows(runs, query) == [
-        ("Ada", 2, 1, 2, 1.5, pytest.approx((9 - 3) / (9 - 1))),  # the other kernel has no bound
-        ("Bo", 2, 1, 2, 1.5, pytest.approx(((9 - 4) / 8 + 1) / 2)),
-        ("Cy", 1, 1, 1, 1.0, None),
+        ("v1.0", "Bo", 1, 1, 1, 1.0, 1.0),
+        ("v1.1", "Ada", 2, 1, 2, 1.5, ada),
+        ("v1.1", "Cy", 1, 1, 1, 1.0, None),
+        ("v1.1", "Bo", 1, 0, 1, 2.0, pytest.approx((9 - 4) / 8)),
     ]
     by_family = "select family, project, groups, firsts, median_rank from standings_by_family"
     assert rows(runs, by_family) == [
-        ("gemm", "Bo", 2, 1, 1.5),
         ("gemm", "Ada", 1, 1, 1.0),
+        ("gemm", "Bo", 1, 0, 2.0),
         ("normalization", "Cy", 1, 1, 1.0),
         ("normalization", "Ada", 1, 0, 2.0),
     ]
-    by_stack = "select stack, project, groups, firsts, median_rank from standings_by_stack"
-    assert rows(runs, by_stack) == [
-        ("v1.0", "Bo", 1, 1, 1.0),
-        ("v1.1", "Ada", 2, 1, 1.5),
-        ("v1.1", "Cy", 1, 1, 1.0),
-        ("v1.1", "Bo", 1, 0, 2.0),
+
+
+def test_standings_are_of_the_newest_stack_and_add_no_two_up() -> None:
+    runs = [
+        run(1, "Ada", 3.0, day=9),
+        run(2, "Bo", 1.0, day=1, group="gemm v1.0"),
+        run(3, "Bo", 1.0, day=2, group="norm v1.0"),
+        run(4, "Bo", 4.0, day=3),
+    ]
+    query = "select project, stack, groups, firsts from standings"
+    assert rows(runs, query) == [("Ada", "v1.1", 1, 1), ("Bo", "v1.1", 1, 0)]
+    assert rows(runs, query.replace("standings", "standings_by_family")) == rows(runs, query)
+    assert rows(runs, "select stack, is_newest, groups, runs from stacks") == [
+        ("v1.1", True, 1, 2),
+        ("v1.0", False, 2, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"), [("v1.9", "v1.10"), ("v2", "v2.1"), ("beta", "v0.1"), ("alpha", "beta")]
+)
+def test_the_newest_stack_is_that_of_the_highest_version(older: str, newer: str) -> None:
+    versions = {older: "v1.0", newer: "v1.1"}
+    runs = [
+        run(1, "Ada", 3.0, day=9, group=f"gemm {older}"),
+        run(2, "Bo", 3.0, day=1, group=f"gemm {newer}"),
+    ]
+    names = {PROTOCOLS: [{"protocol_digest": f"p{version}", "version": version} for version in versions]}
+    assert rows(runs, "select stack from stacks where is_newest", names) == [(newer,)]
+
+
+def test_firsts_are_contested_where_another_project_is_ranked_too() -> None:
+    runs = [
+        run(1, "Ada", 3.0, day=1),
+        run(2, "Bo", 4.0, day=2),
+        run(3, "Ada", 3.0, day=1, group="norm v1.1"),
+        run(4, "Ada", 4.0, day=2, group="norm v1.1"),  # no rival of hers
+        run(5, "Cy", 5.0, day=2, group="norm v1.1", status="failed"),  # not ranked
+    ]
+    query = "select project, firsts, contested_firsts, uncontested_firsts from standings where groups > 0"
+    assert rows(runs, query) == [("Ada", 2, 1, 1), ("Bo", 0, 0, 0)]
+    rivals = "select kernel, project, rivals from project_groups order by all"
+    assert rows(runs, rivals) == [
+        ("004_gemm", "Ada", 1),
+        ("004_gemm", "Bo", 1),
+        ("021_norm", "Ada", 0),
+        ("021_norm", "Cy", 1),
+    ]
+
+
+def test_a_kernel_has_a_row_for_each_stack_also_where_nobody_is_ranked() -> None:
+    runs = [run(1, "Ada", 3.0, day=1), run(2, "Bo", 3.0, day=2, group="norm v1.0")]
+    query = "select kernel, stack, family, runs, projects, is_open, sol_bound_ms from kernel_stacks"
+    one = pytest.approx(1.0)
+    assert rows(runs, query) == [
+        ("004_gemm", "v1.1", "gemm", 1, 1, False, one),
+        ("004_gemm", "v1.0", "gemm", 0, 0, True, one),
+        ("021_norm", "v1.1", "normalization", 0, 0, True, None),
+        ("021_norm", "v1.0", "normalization", 1, 1, False, None),
+    ]
+    assert [(row[0], row[1], row[5]) for row in rows([], query)] == [
+        ("004_gemm", None, True),
+        ("021_norm", None, True),
+    ]
+
+
+def test_the_leaderboard_says_how_far_each_run_is_from_its_bound() -> None:
+    runs = [run(1, "Ada", 3.0, day=1), run(2, "Ada", 2.0, day=4, group="norm v1.1")]
+    query = "select kernel, sol_bound_ms, baseline_ms, ratio_to_bound, share_of_gap_closed from leaderboard"
+    nine = pytest.approx(9.0)
+    assert rows(runs, query) == [
+        ("004_gemm", pytest.approx(1.0), nine, pytest.approx(3.0), pytest.approx((9 - 3) / (9 - 1))),
+        ("021_norm", None, nine, None, None),
     ]
 
 
@@ -175,14 +259,17 @@ def warehouse(sample_home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def test_the_samples_standings_add_up(warehouse: duckdb.DuckDBPyConnection) -> None:
-    projects, firsts, held, groups = warehouse.sql(
-        "select count(*), sum(firsts), sum(records_held), (select count(*) from comparison_groups) "
-        "from standings"
-    ).fetchall()[0]
-    assert projects == warehouse.sql("select count(*) from projects").fetchall()[0][0]
-    assert firsts == held == groups == 31
-    for view in ("standings_by_family", "standings_by_stack"):
-        assert warehouse.sql(f"select sum(firsts), sum(records_held) from {view}").fetchall() == [(31, 31)]
+    for view in ("standings", "standings_by_family"):
+        added = f"select sum(firsts), sum(contested_firsts), sum(records_held) from {view}"
+        assert warehouse.sql(added).fetchall() == [(23, 22, 23)]
+    by_stack = (
+        "select stack, sum(firsts), sum(records_held) from standings_by_stack group by stack order by stack"
+    )
+    assert warehouse.sql(by_stack).fetchall() == [("v1.0", 8, 8), ("v1.1", 23, 23)]
+    accounts = (
+        "select count(distinct project_digest), (select count(*) from projects) from standings_by_stack"
+    )
+    assert len(set(warehouse.sql(accounts).fetchall()[0])) == 1
 
 
 def test_the_sample_has_groups_in_which_the_orders_disagree(warehouse: duckdb.DuckDBPyConnection) -> None:

@@ -12,11 +12,12 @@ from tests.commands.test_show import expected
 from tests.examples import RMSNORM
 from tests.inbox.pages import FLUX, SUBMISSION
 from tests.site.pages import Pages, table_titled, words
-from warehouse.dossier import dossier
+from warehouse.dossier import SOL_SCORE, dossier
 from warehouse.home import Home
 from warehouse.site.words import lead
 
 LEADERBOARD = "https://research.nvidia.com/benchmarks/sol-execbench"
+OPEN = "010_attention_value_projection_with_transpose"  # Nobody has a run on v1.1.
 KV_CACHE = "062_kv_cache_update_with_rope_backward"
 
 
@@ -133,12 +134,73 @@ def test_plots_show_every_run_and_say_what_they_show(pages: Pages) -> None:
 
 def test_the_front_page_says_who_leads_each_group_and_how_many(pages: Pages) -> None:
     front = pages.by_path["index.html"]
-    leaders = table_titled(front, "Projects by the groups they lead")
     groups = table_titled(front, "Comparison groups")
-    led = [group["Leader"] for group in groups]
-    assert {leader["Project"]: int(leader["Leads"]) for leader in leaders if leader["Leads"] != "0"} == {
-        name: led.count(name) for name in led
+    for stack in ("v1.1", "v1.0"):
+        leaders = table_titled(front, f"Projects by the groups they lead on {stack}")
+        led = [group["Leader"] for group in groups if group["Stack"] == stack]
+        assert {leader["Project"]: int(leader["Leads"]) for leader in leaders if leader["Leads"] != "0"} == {
+            name: led.count(name) for name in led
+        }
+        for leader in leaders:
+            assert int(leader["Leads"]) == int(leader["Contested"]) + int(leader["Uncontested"])
+
+
+def test_the_newest_stack_comes_first_and_the_others_are_folded(pages: Pages) -> None:
+    front = pages.by_path["index.html"]
+    captions = [words(caption.get_text()) for caption in front.select("#leaders caption")]
+    assert [caption.split(" on ")[1][:4] for caption in captions] == ["v1.1", "v1.0"]
+    (older,) = front.select("#leaders details caption")
+    assert "on v1.0" in older.get_text()
+    places = table_titled(pages.titled("doubleAI"), "Where it stands")
+    assert [place["Stack"] for place in places] == ["v1.1", "v1.0"]
+
+
+def test_a_kernel_without_submissions_has_a_row_and_its_page_says_so(sample_pages: Pages) -> None:
+    rows = groups_of(sample_pages, OPEN)
+    assert [(row["Stack"], row["Leader"], row["Ranked runs"]) for row in rows] == [
+        ("v1.1", "no submissions yet", "0"),
+        ("v1.0", "Databricks", "3 of 3"),
+    ]
+    assert "On v1.1: no submissions yet." in words(sample_pages.titled(OPEN).get_text())
+    (caption,) = [
+        caption
+        for caption in sample_pages.by_path["index.html"].select("caption")
+        if "who leads them" in caption.get_text()
+    ]
+    assert "kernels without a run on v1.1, of which there are 1, have a row too" in words(caption.get_text())
+
+
+def test_tags_are_in_what_the_search_looks_through(sample_pages: Pages) -> None:
+    assert {group["Tags"] for group in groups_of(sample_pages, KV_CACHE)} == {
+        "attention, rope, model:devstral-small-2507, L1"
     }
+
+
+def test_a_run_stands_beside_the_first_and_the_first_beside_the_next_best(pages: Pages) -> None:
+    for submission, caption, other, ratio in (
+        ("26346", "This run beside #1", "28584", "1.4137×"),
+        ("28584", "This run beside the next best", "19945", "0.9871×"),
+    ):
+        page = pages.of_submission(submission)
+        facts = {row["Fact"]: row for row in table_titled(page, caption)}
+        column = "The first" if "#1" in caption else "The next best"
+        assert (facts["Submission"]["This run"], facts["Submission"][column]) == (submission, other)
+        assert facts["Latency, µs"]["Between them"] == ratio
+        (link,) = [link for link in page.select("a") if link.get_text() == "Compare with #1 →"]
+        assert link["href"] == "#compare"
+
+
+def test_of_a_run_that_is_alone_in_its_group_there_is_nothing_to_compare(pages: Pages) -> None:
+    page = pages.of_submission("165")
+    assert "Compare with #1 →" in page.get_text()
+    assert not [link for link in page.select("a") if "Compare" in link.get_text()]
+    assert not page.select("#compare")
+
+
+def test_the_score_is_explained_wherever_it_stands(pages: Pages) -> None:
+    for page in pages.by_path.values():
+        text = words(page.get_text())
+        assert ("SOL 0." not in text and "SOL score" not in text) or SOL_SCORE in text
 
 
 def test_flags_stand_beside_a_run_in_every_table_until_people_accept_it(sample_pages: Pages) -> None:
@@ -197,8 +259,9 @@ def test_who_and_how_fast_come_first_where_screens_are_narrow(
 
 def test_tables_that_are_cut_say_that_there_is_more(site: Path, pages: Pages) -> None:
     front = pages.by_path["index.html"]
-    (caption,) = [caption for caption in front.select(".short caption") if "lead" in caption.get_text()]
-    assert f"{len(table_titled(front, 'Projects by'))} projects" in words(caption.get_text())
+    caption, *_ = [caption for caption in front.select(".short caption") if "lead" in caption.get_text()]
+    leaders = table_titled(front, "Projects by the groups they lead on v1.1")
+    assert f"{len(leaders)} projects" in words(caption.get_text())
     (rule,) = re.findall(r"^\.scroll \{(.*?)^\}", (site / "style.css").read_text("utf-8"), re.M | re.S)
     # What says it stays at an edge, and what hides it there scrolls along.
     for edge in ("right", "bottom"):

@@ -23,6 +23,7 @@ ARGUMENTS = {
     "verify": ["page.html"],
     "show": ["3268"],
     "compare": ["3268"],
+    "list": ["tags"],
     "sql": ["select 1"],
     "export": ["exported"],
     "site": ["site"],

@@ -14,17 +14,23 @@ from warehouse.assets import warehouse
 from warehouse.home import Home
 from warehouse.pictures import overview
 
-Run = tuple[str, float | None, str, int]
+Run = tuple[str, float | None]
+Leader = tuple[str, int, int]
 
 
-def drawn(path: Path, runs: Sequence[Run]) -> bytes:
-    """The picture of a leaderboard of these runs: stack, SOL score, project, rank."""
+def drawn(path: Path, runs: Sequence[Run], leaders: Sequence[Leader] = ()) -> bytes:
+    """The picture of runs (stack, SOL score) and leaders (project, contested and uncontested firsts)."""
     with duckdb.connect(path) as connection:
         connection.execute(
-            "create table leaderboard (stack varchar, sol_score double, project varchar, rank bigint)"
+            "create table leaderboard (stack varchar, sol_score double);"
+            "create table stacks as select 'a $ b' as stack, true as is_newest;"
+            "create table standings "
+            "(project varchar, firsts bigint, contested_firsts bigint, uncontested_firsts bigint)"
         )
         for run in runs:
-            connection.execute("insert into leaderboard values ($1, $2, $3, $4)", run)
+            connection.execute("insert into leaderboard values ($1, $2)", run)
+        for leader in leaders:
+            connection.execute("insert into standings values ($1, $2 + $3, $2, $3)", leader)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return overview(path)
@@ -44,14 +50,14 @@ def drawn(path: Path, runs: Sequence[Run]) -> bytes:
     ],
 )
 def test_a_name_holds_anything(tmp_path: Path, name: str) -> None:
-    png = drawn(tmp_path / "one.duckdb", [("v1.0", 0.5, name, 1), (name, 0.7, "other", 1)])
+    png = drawn(tmp_path / "one.duckdb", [("v1.0", 0.5), (name, 0.7)], [(name, 2, 1), ("other", 0, 1)])
     assert png.startswith(b"\x89PNG")
     assert len(png) < 60_000
 
 
 def test_a_leaderboard_without_scores_or_leaders_is_drawn_too(tmp_path: Path) -> None:
     assert drawn(tmp_path / "none.duckdb", []).startswith(b"\x89PNG")
-    assert drawn(tmp_path / "no score.duckdb", [("v1.0", None, "a", 2)]).startswith(b"\x89PNG")
+    assert drawn(tmp_path / "no score.duckdb", [("v1.0", None)]).startswith(b"\x89PNG")
 
 
 def test_a_warehouse_that_did_not_change_shows_the_picture_that_it_had(

@@ -54,6 +54,28 @@ def test_a_run_leads_to_its_submission_and_its_kernel_by_their_ids(
     assert rows.fetchall() == [(True, True, 0.076029)]
 
 
+def test_what_the_leaderboard_calls_a_kernels_baseline_is_its_bound(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    kernels, as_bound, as_baseline = connection.sql(
+        """
+        select
+            count(*),
+            count(*) filter (abs(baseline_latency_ms - sol_geomean_ms) < 0.000001),
+            count(*) filter (abs(baseline_latency_ms - baseline_geomean_ms) < 0.000001)
+        from source_kernels
+        join kernel_bounds using (kernel_id)
+        """
+    ).fetchall()[0]
+    assert (kernels, as_bound, as_baseline) == (24, 24, 0)
+    ((comment,),) = connection.sql(
+        "select comment from duckdb_columns() "
+        "where table_name = 'source_kernels' and column_name = 'baseline_latency_ms'"
+    ).fetchall()
+    assert "no baseline" in comment
+    assert "kernel_bounds.baseline_geomean_ms" in comment
+
+
 def test_of_every_run_and_operation_the_leaderboards_ids_are_known(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:

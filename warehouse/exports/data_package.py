@@ -35,11 +35,20 @@ _TYPES = {
     "TIMESTAMP WITH TIME ZONE": "datetime",
     "JSON": "object",
 }
+# As pandas names these types, so that texts of digits stay texts, and integers that are absent integers.
+_PANDAS_TYPES = {
+    "VARCHAR": "string",
+    "BIGINT": "Int64",
+    "INTEGER": "Int64",
+    "DOUBLE": "float64",
+    "BOOLEAN": "boolean",
+}
 _DESCRIPTION = (
     "NVIDIA's SOL-ExecBench leaderboard as KernelIndex manifests, runs and ranks. What the leaderboard says "
     "is NVIDIA's and comes under its site's terms; it names no licence. Text that begins with = + - @, their "
     "full-width forms, a tab, a line break or an apostrophe has one more apostrophe before it, so that no "
-    "spreadsheet takes it for a formula. Lists and JSON are JSON text."
+    "spreadsheet takes it for a formula. Lists and JSON are JSON text. Of each file, `pandas` is what "
+    "pandas.read_csv has to be told, by name."
 )
 
 
@@ -122,8 +131,25 @@ def _resource(connection: duckdb.DuckDBPyConnection, table: str, tables: Sequenc
         "format": "csv",
         "mediatype": "text/csv",
         "encoding": "utf-8",
+        "pandas": _pandas(columns),
         **({"description": comment} if comment else {}),
         "schema": schema,
+    }
+
+
+def _pandas(columns: Sequence[Column]) -> dict[str, Any]:
+    """What pandas.read_csv has to be told, by name, to read these columns as what they are."""
+    times = [column.name for column in columns if column.type == "TIMESTAMP WITH TIME ZONE"]
+    return {
+        "dtype": {
+            column.name: _PANDAS_TYPES.get(column.type, "string")
+            for column in columns
+            if column.name not in times
+        },
+        "parse_dates": times,
+        # A name can be `NA`: only an empty cell is absent.
+        "keep_default_na": False,
+        "na_values": [""],
     }
 
 

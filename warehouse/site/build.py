@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from warehouse.dossier import dossier
+from warehouse.dossier import SOL_SCORE, dossier
 from warehouse.files import directory_written_aside, holds_a_home
 from warehouse.site import plots
 from warehouse.site.words import FILTERS
@@ -82,7 +82,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters.update(FILTERS)
-    templates.globals.update(plots=plots, dossier=dossier)
+    templates.globals.update(plots=plots, dossier=dossier, sol_score=SOL_SCORE)
     return templates
 
 

@@ -26,6 +26,12 @@ kernel_groups as (
     ) as groups
     group by operation_digest
 ),
+open_stacks as (
+    select kernel_id, list({'stack': stack, 'submissions': submissions} order by is_newest desc, stack desc) as open_stacks
+    from kernel_stacks
+    where runs = 0
+    group by kernel_id
+),
 kernel_workloads as (
     select kernel_id, list(source_workloads order by position) as workloads
     from source_workloads
@@ -57,17 +63,20 @@ select
     operation_digest,
     operations.family,
     operations.tags,
+    source_kernels.title,
     source_kernels.description,
     source_kernels.gpu_types,
     source_kernels.sol_is_dummy,
     sol_geomean_ms,
     baseline_geomean_ms,
     coalesce(groups, []) as groups,
+    coalesce(open_stacks, []) as open_stacks,
     coalesce(workloads, []) as workloads,
     coalesce(case_runs, []) as case_runs
 from operations
 left join source_kernels using (kernel_id)
 left join kernel_bounds using (kernel_id)
 left join kernel_groups using (operation_digest)
+left join open_stacks using (kernel_id)
 left join kernel_workloads using (kernel_id)
 left join kernel_case_runs using (operation_digest)

@@ -50,6 +50,9 @@ select
     source_rank,
     display_order,
     ratio_to_best,
+    runs.latency_ms / kernel_bounds.sol_geomean_ms as ratio_to_bound,
+    gap_closed(runs.latency_ms, kernel_bounds.baseline_geomean_ms, kernel_bounds.sol_geomean_ms)
+        as share_of_gap_closed,
     policy,
     evidence.evidence_level as evidence,
     -- The run's page has the others too.
@@ -59,6 +62,14 @@ from runs
 join implementations using (implementation_digest)
 join projects using (project_digest)
 left join rankings using (comparison_key, run_digest)
+left join (
+    select workload_digest, sol_geomean_ms, baseline_geomean_ms
+    from workloads
+    join operations using (operation_digest)
+    join kernel_bounds using (kernel_id)
+    -- Means over a suite say nothing of one case.
+    where kind = 'suite'
+) as kernel_bounds using (workload_digest)
 left join evidence using (run_digest)
 left join open_flags using (run_digest)
 left join (

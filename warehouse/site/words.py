@@ -23,6 +23,16 @@ def times(ratio: float | None, digits: int = 2) -> str:
     return UNKNOWN if ratio is None else f"{ratio:,.{digits}f}×"
 
 
+def over(one: float | None, other: float | None) -> float | None:
+    """The ratio of two numbers, where there is one."""
+    return one / other if one is not None and other else None
+
+
+def less(one: float | None, other: float | None, digits: int = 4) -> str:
+    """What one number has over another, with its sign."""
+    return UNKNOWN if one is None or other is None else f"{one - other:+,.{digits}f}"
+
+
 def percent(share: float | None) -> str:
     """A share, as 69.4 %."""
     return UNKNOWN if share is None else f"{share * 100:.1f} %"
@@ -51,7 +61,25 @@ def known(value: object) -> object:
     return UNKNOWN if value is None else value
 
 
+def submissions(count: int) -> str:
+    """What there is of a kernel on a stack on which it has no run."""
+    return f"no run; submissions: {count}" if count else "no submissions yet"
+
+
 FILTERS = {
     function.__name__: function
-    for function in (microseconds, fixed, times, percent, lead, day, minute, axes, known)
+    for function in (
+        microseconds,
+        fixed,
+        times,
+        over,
+        less,
+        percent,
+        lead,
+        day,
+        minute,
+        axes,
+        known,
+        submissions,
+    )
 }
