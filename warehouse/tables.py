@@ -401,7 +401,7 @@ _SUBMISSION = (
     _KERNEL_ID,
     _optional("username", TEXT, "the account"),
     _optional("submission_mode", TEXT, "as served"),
-    Column("status", TEXT, "as served"),
+    _optional("status", TEXT, "as served; null: it is not public"),
     _optional("is_correct", FLAG, "as served"),
     _optional("is_disqualified", FLAG, "as served"),
     _optional("gpu_type", TEXT, "as served"),
@@ -421,7 +421,16 @@ SOURCE_SUBMISSIONS = Table(
     "source_submissions",
     "one row per submission that could be read",
     ("submission_id",),
-    (_SUBMISSION_ID, *_SUBMISSION, _PAGE),
+    (
+        _SUBMISSION_ID,
+        *_SUBMISSION,
+        _PAGE,
+        _optional(
+            "unread_page_digest",
+            TEXT,
+            "the page that lists it now, if it can't be read there: then this row is what could be read last",
+        ),
+    ),
 )
 
 SUBMISSION_HISTORY = Table(
@@ -435,8 +444,21 @@ SUBMISSION_HISTORY = Table(
         _digest("run_digest", "the run that this version made, if it made one", required=False),
         Column("valid_from", TIME, "when the page that first said so came, UTC"),
         _optional("valid_to", TIME, "when another version, or a listing without it, came; null: it holds"),
+        _optional(
+            "end_reason",
+            TEXT,
+            "NOT_LISTED, or MOVED: it counts at another kernel; null: it holds, or was followed by another",
+        ),
         _digest("page_digest", "the page that first said so"),
     ),
+)
+
+# All that is told of a submission that is not public, and of what it was before it was withdrawn.
+SHOWN_OF_PRIVATE = frozenset(
+    {
+        *(SUBMISSION_HISTORY.key),
+        *("kernel_id", "outcome", "page_digest", "valid_from", "valid_to", "end_reason"),
+    }
 )
 
 PAGES = Table(

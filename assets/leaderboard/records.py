@@ -6,7 +6,7 @@ nobody knows is drift; neither is an exception. What the records mean belongs in
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired
@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from assets.leaderboard.snapshots import Page
 
 # Stands on every page's row. A new one makes all that was read stale: raise it when reading changes.
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 
 Row = dict[str, Any]
 
@@ -159,9 +159,28 @@ class KernelListing(TypedDict):
 _KERNEL = TypeAdapter(Kernel).validator
 _WORKLOAD = TypeAdapter(Workload).validator
 _SUBMISSION = TypeAdapter(Submission).validator
+_MODE = TypeAdapter(AnyText | None, config=ConfigDict(strict=True)).validator
 _LISTING = TypeAdapter(Listing).validator
 _LISTED_KERNEL = TypeAdapter(ListedKernel).validator
 _KERNEL_LISTING = TypeAdapter(KernelListing).validator
+
+# Fields that no manifest needs and no outcome rests on: one that can't be read costs no more than itself.
+_BESIDE = {
+    "kernel": frozenset(Kernel.__annotations__)
+    - {"id", "name", "op_type", "tags", "axes", "inputs", "outputs", "workloads"},
+    "workload": frozenset(Workload.__annotations__) - {"uuid", "axes"},
+    "submission": frozenset(Submission.__annotations__)
+    - {
+        "id", "kernel_id", "username", "status", "is_correct", "is_disqualified", "gpu_type",
+        "evaluation_stack_version", "latency_ms", "sol_score", "avg_speedup", "fast_1_count", "fast_1_total",
+        "submitted_at", "finished_at",
+    },
+}  # fmt: skip
+# What a submission must say that is no run by its own word.
+_SAYS_NO_RUN = frozenset({"id", "kernel_id", "status", "is_correct", "is_disqualified"})
+
+# The one mode in which the leaderboard publishes a submission.
+_PUBLIC_MODE = "release"
 
 # The fields that are known, by where they stand; those that are kept with the page and not used (DESIGN §3)
 # are among them.
@@ -205,7 +224,7 @@ class Records:
 
     `kernel` is a row of source_kernels and `workloads` rows of source_workloads; `submissions` are rows of
     source_submissions that have no outcome yet; `quarantine` and `drift` rows of the tables of that name.
-    `unread` are the ids of submissions that could not be read on some page.
+    `unread` are submissions that could not be read, each by its id with the digest of the page that lists it.
     """
 
     kernel: Row | None = None
@@ -213,7 +232,7 @@ class Records:
     submissions: list[Row] = field(default_factory=list)
     quarantine: list[Row] = field(default_factory=list)
     drift: list[Row] = field(default_factory=list)
-    unread: set[int] = field(default_factory=set)
+    unread: dict[int, str] = field(default_factory=dict)
 
 
 def read_kernel(kernel_id: int, pages: Iterable[Page]) -> Records:
@@ -254,9 +273,10 @@ def merged(readings: Iterable[Records]) -> Records:
         whole.drift += records.drift
         for submission_id in records.unread:
             submissions.pop(submission_id, None)
+        whole.unread |= records.unread
         for row in records.submissions:
             submissions[row["submission_id"]] = row
-        whole.unread |= records.unread
+            whole.unread.pop(row["submission_id"], None)
     if any(row["item"] == "page" for row in whole.quarantine):
         return Records(quarantine=whole.quarantine, drift=whole.drift)
     whole.submissions = list(submissions.values())
@@ -271,13 +291,19 @@ def read_kernel_listing(page: Page) -> tuple[dict[int, str], Records]:
     reading = _Reading(page)
     answer = read_answer(page)
     names: dict[int, str] = {}
+    listed: set[int] = set()
     for position, item in enumerate(_valid(_KERNEL_LISTING, answer["data"])["kernels"]):
         try:
             kernel = _valid(_LISTED_KERNEL, item)
         except Unreadable as problem:
             reading.quarantine(_item("kernel", item), str(problem), position)
-        else:
-            names[kernel["id"]] = kernel["name"]
+            continue
+        first_name = names.setdefault(kernel["id"], kernel["name"])
+        if kernel["id"] in listed:
+            other = "" if first_name == kernel["name"] else f", here as {_shown(kernel['name'])}"
+            twice = f"its id is listed before, as {_shown(first_name)}, and counts as that{other}"
+            reading.quarantine(f"kernel {kernel['id']} at {position}", twice)
+        listed.add(kernel["id"])
     reading.note_unknown(answer)
     return names, reading.records
 
@@ -290,10 +316,8 @@ def submission_counts(page: Page) -> dict[int, int]:
     items = _valid(_KERNEL_LISTING, read_answer(page)["data"])["kernels"]
     return {
         item["id"]: item["submission_count"]
-        for item in items
-        if isinstance(item, dict)
-        and isinstance(item.get("id"), int)
-        and _is_count(item.get("submission_count"))
+        for item in reversed(items)  # Of two with one id the first counts.
+        if isinstance(item, dict) and _id_of(item) is not None and _is_count(item.get("submission_count"))
     }
 
 
@@ -313,7 +337,8 @@ def read_answer(page: Page) -> Any:
     try:
         answer = _loads(page.body)
     except (ValueError, RecursionError) as error:
-        start = page.body[:40].decode("utf-8", "replace")
+        # No further than to the first row of a listing: it need not be public.
+        start = re.split(r"\[\s*\{", page.body[:40].decode("utf-8", "replace"))[0]
         reason = "is nested too deep" if isinstance(error, RecursionError) else "is no JSON"
         raise Unreadable(f"the page {reason}; it starts with {start!r}") from error
     if not isinstance(answer, dict) or "data" not in answer:
@@ -322,7 +347,10 @@ def read_answer(page: Page) -> Any:
 
 
 def items_of(answer: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The objects of an answer whose fields the source chooses, each with where it stands."""
+    """The objects of an answer whose fields the source chooses, each with where it stands.
+
+    Submissions that are not public are left out: what they are made of is not told.
+    """
     yield "", answer
     data = answer["data"]
     if isinstance(data, dict):
@@ -334,19 +362,82 @@ def items_of(answer: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             )
         for name in ("workloads", "submissions", "kernels"):
             listed = data.get(name)
-            yield from ((f"data.{name}[]", item) for item in (listed if isinstance(listed, list) else ()))
+            yield from (
+                (f"data.{name}[]", item)
+                for item in (listed if isinstance(listed, list) else ())
+                if name != "submissions" or is_public(item)
+            )
+
+
+def is_public(item: Any) -> bool:
+    """Whether a row of a listing is a public submission.
+
+    A row that names no mode is: the listing is the public one. A mode that is null, or unheard of, is not.
+    """
+    return not isinstance(item, dict) or bool(item.get("submission_mode", _PUBLIC_MODE) == _PUBLIC_MODE)
 
 
 def in_words(problem: Exception) -> str:
     """Why something can't be read, in a sentence: the first thing that is wrong, and how many more."""
     if not isinstance(problem, ValidationError):
         return str(problem)
-    first, *more = problem.errors(include_url=False)
+    return _said(problem.errors(include_url=False))
+
+
+def _said(errors: Sequence[Any]) -> str:
+    first, *more = errors
     place = ".".join(str(part) for part in first["loc"]) or "it"
     text = f"{place}: {first['msg']}"
     if first["type"] != "missing":
         text += f", not {_shown(first['input'])}"
     return _printable(text + (f"; and {len(more)} more" if more else ""))
+
+
+def _taken(validator: Any, item: Any, beside: Set[str]) -> tuple[Any, dict[str, str]]:
+    """An item without those of the fields `beside` that can't be read, and what is wrong with each of them.
+
+    Raises Unreadable where something else of it can't be read.
+    """
+    try:
+        return validator.validate_python(item), {}
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        if needed := [each for each in errors if not each["loc"] or each["loc"][0] not in beside]:
+            raise Unreadable(_said([*needed, *(each for each in errors if each not in needed)])) from error
+        problems = {str(each["loc"][0]): _said([each]) for each in reversed(errors)}
+        return _valid(validator, {name: item[name] for name in item if name not in problems}), problems
+
+
+def _submission(item: Any) -> tuple[Row, dict[str, str]]:
+    """A submission, and what is wrong with fields that are left out; of one that is not public, its id alone.
+
+    Raises Unreadable where it can't be read.
+    """
+    if is_public(item):
+        return _taken(_SUBMISSION, item, _beside(item))
+    if not _is_count(item.get("id")):
+        raise Unreadable("it is not public, and its id can't be read")
+    problems = {}
+    try:
+        _MODE.validate_python(item["submission_mode"])
+    except ValidationError:
+        problems = {"submission_mode": "it can't be read, so the submission is not taken for public"}
+    return {"id": item["id"], "is_private": True}, problems
+
+
+def _beside(item: Any) -> Set[str]:
+    """The fields of a submission that cost no more than themselves."""
+    if not isinstance(item, dict):
+        return frozenset()
+    is_over = item.get("status") == "COMPLETED" or not isinstance(item.get("status"), str)
+    if not is_over or item.get("is_correct") is False or item.get("is_disqualified") is True:
+        # It can't become a run, whatever else it says.
+        return Submission.__annotations__.keys() - _SAYS_NO_RUN
+    try:
+        _utc(item.get("finished_at"))
+    except ValueError:
+        return _BESIDE["submission"]
+    return _BESIDE["submission"] | {"submitted_at"}
 
 
 class _Reading:
@@ -359,9 +450,10 @@ class _Reading:
 
     def kernel(self, data: Any, kernel_id: int) -> None:
         """Read `/kernels/{id}` into a kernel and its workloads."""
-        kernel = _valid(_KERNEL, data)
+        kernel, problems = _taken(_KERNEL, data, _BESIDE["kernel"])
         if kernel["id"] != kernel_id:
             raise Unreadable(f"the page is of kernel {kernel['id']}, not of kernel {kernel_id}")
+        self.leave_out("kernel", problems)
         page_digest = self.source["page_digest"]
         self.records.kernel = {
             "kernel_id": kernel_id,
@@ -378,10 +470,11 @@ class _Reading:
         }
         for position, item in enumerate(kernel["workloads"]):
             try:
-                workload = _valid(_WORKLOAD, item)
+                workload, problems = _taken(_WORKLOAD, item, _BESIDE["workload"])
             except Unreadable as problem:
                 self.quarantine(f"workload {position}", str(problem))
                 continue
+            self.leave_out(f"workload {position}", problems)
             self.records.workloads.append(
                 {
                     "kernel_id": kernel_id,
@@ -398,23 +491,34 @@ class _Reading:
         """Read a page of `/submissions` into rows; of two with one id the last is right."""
         page_digest = self.source["page_digest"]
         rows: dict[int, Row] = {}
+        places: dict[int, int] = {}
         for position, item in enumerate(_valid(_LISTING, data)["submissions"]):
             try:
-                row: Row = _SUBMISSION.validate_python(item)
-            except ValidationError as error:
-                self.quarantine(_item("submission", item), in_words(error), position)
+                row, problems = _submission(item)
+            except Unreadable as problem:
+                self.quarantine(_item("submission", item), str(problem), position)
                 if (submission_id := _id_of(item)) is not None:
-                    self.records.unread.add(submission_id)
+                    self.records.unread[submission_id] = page_digest
                     rows.pop(submission_id, None)
                 continue
-            if row["kernel_id"] != kernel_id:
-                problem = f"it is of kernel {row['kernel_id']}, listed under kernel {kernel_id}"
-                self.quarantine(_item("submission", item), problem, position)
+            submission_id = row.pop("id")
+            # Of one that is not public nothing is told, not even where else it may belong.
+            if row.setdefault("kernel_id", kernel_id) != kernel_id:
+                problem_in_words = f"it is of kernel {row['kernel_id']}, listed under kernel {kernel_id}"
+                self.quarantine(f"submission {submission_id}", problem_in_words, position)
                 continue
-            row["submission_id"] = row.pop("id")
-            row["page_digest"] = page_digest
-            rows[row["submission_id"]] = row
+            self.leave_out(f"submission {submission_id}", problems)
+            if submission_id in rows:
+                item_before = f"submission {submission_id} at {places[submission_id]}"
+                self.quarantine(item_before, "it stands on the page again, and counts as it stands last")
+            places[submission_id] = position
+            rows[submission_id] = {"submission_id": submission_id, **row, "page_digest": page_digest}
         self.records.submissions = list(rows.values())
+
+    def leave_out(self, item: str, problems: Mapping[str, str]) -> None:
+        """Note the fields of an item that could not be read and are left out."""
+        for name, problem in problems.items():
+            self.quarantine(f"{name} of {item}", f"{problem}; the field is left out")
 
     def quarantine(self, item: str, problem: str, position: int | None = None) -> None:
         """Set an item of the page aside, with the reason in words.

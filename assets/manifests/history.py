@@ -5,14 +5,15 @@ It is followed from one edition of a kernel's pages to the next. Which editions 
 """
 
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 
-from assets.leaderboard.records import Row
+from assets.leaderboard.records import Records, Row
 from assets.leaderboard.snapshots import Page
-from warehouse.tables import SOURCE_SUBMISSIONS, SUBMISSION_HISTORY
+from assets.manifests.normalise import NOT_PUBLIC
+from warehouse.tables import SHOWN_OF_PRIVATE, SOURCE_SUBMISSIONS, SUBMISSION_HISTORY
 
-_SAID = [
-    column.name for column in SOURCE_SUBMISSIONS.columns if column.name not in ("outcome", "page_digest")
-]
+_NOT_SAID = {"outcome", "page_digest", "unread_page_digest"}
+_SAID = [column.name for column in SOURCE_SUBMISSIONS.columns if column.name not in _NOT_SAID]
 _OF_A_VERSION = [*_SAID, "outcome", "run_digest"]
 
 
@@ -20,6 +21,28 @@ def changed(history: Iterable[Row], submissions: Iterable[Row]) -> list[Row]:
     """The submissions of which something else is said now than in the version that holds."""
     holding = _holding(history)
     return [row for row in submissions if not _agree(_SAID, row, holding.get(row["submission_id"]))]
+
+
+def with_last_good(history: Iterable[Row], records: Records) -> Records:
+    """The records, and of each submission that can't be read any more the version that holds."""
+    holding = _holding(history)
+    kept = {id_: page for id_, page in records.unread.items() if id_ in holding}
+    rows = [
+        {
+            **{name: holding[id_][name] for name in (*_SAID, "page_digest")},
+            "is_private": holding[id_]["outcome"] == NOT_PUBLIC,
+            "unread_page_digest": page,
+        }
+        for id_, page in kept.items()
+    ]
+    items = {f"submission {id_}" for id_ in kept}
+    quarantine = [
+        {**row, "problem": f"{row['problem']}; what could be read last stays"}
+        if row["item"] in items
+        else row
+        for row in records.quarantine
+    ]
+    return replace(records, submissions=[*records.submissions, *rows], quarantine=quarantine)
 
 
 def followed(
@@ -45,16 +68,26 @@ def followed(
             continue
         before = last.get(submission_id)
         # Times of saved files can go backwards: no version begins before the one that it follows.
-        times = [came_at[version["page_digest"]], defined_at, before and before["valid_from"]]
+        said_by = submission.get("unread_page_digest") or submission["page_digest"]
+        times = [came_at[said_by], defined_at, before and before["valid_from"]]
         version["valid_from"] = max(time for time in times if time)
         version["version"] = before["version"] + 1 if before else 1
         if holds:
             holds["valid_to"] = version["valid_from"]
-        history.append({"valid_to": None, **version})
+        if version["outcome"] == NOT_PUBLIC:
+            withdraw(row for row in history if row["submission_id"] == submission_id)
+        history.append({"valid_to": None, "end_reason": None, **version})
     for submission_id, holds in holding.items():
         if submission_id not in listed:
-            holds["valid_to"] = max([holds["valid_from"], *came_at.values()])
+            valid_to = max([holds["valid_from"], *came_at.values()])
+            holds |= {"valid_to": valid_to, "end_reason": "NOT_LISTED"}
     return sorted(history, key=lambda row: tuple(row[name] for name in SUBMISSION_HISTORY.key))
+
+
+def withdraw(versions: Iterable[Row]) -> None:
+    """Take out of versions of a submission, which is no longer public, all but that they were there."""
+    for row in versions:
+        row |= dict.fromkeys(row.keys() - SHOWN_OF_PRIVATE)
 
 
 def _holding(history: Iterable[Row]) -> dict[int, Row]:

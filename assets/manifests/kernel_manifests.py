@@ -169,12 +169,13 @@ def _followed(
     for edition in editions[followed:]:
         said = readings(edition)
         edition_pages, records = [page for page, _ in said], merged(records for _, records in said)
+        records = history.with_last_good(versions, records)
         new = [(row, *what) for row, what in zip(edition, said, strict=True) if _name(row) not in before]
         for row, page, of_page in new:
             page_before = pages.read(last[row["locator"]]) if row["locator"] in last else None
             drifts = drift.followed(drifts, page, page_before, of_page.drift)
             last[row["locator"]] = row
-        listed = {row["submission_id"] for row in records.submissions} | records.unread
+        listed = {row["submission_id"] for row in records.submissions} | records.unread.keys()
         if edition is not counts and all(row["locator"].startswith("/submissions") for row, *_ in new):
             # Of an edition that does not count any more only the history is wanted, so only what changed.
             records = replace(records, submissions=history.changed(versions, records.submissions))

@@ -25,10 +25,11 @@ from assets.manifests.identity import Manifest, NotCanonical, Pattern, canonical
 from assets.manifests.kinds import build, pattern
 
 # Stands for these rules: raise it when a manifest changes, so that all is normalised anew.
-NORMALISER_VERSION = "1"
+NORMALISER_VERSION = "2"
 
 RUN = "run"
 QUARANTINED = "QUARANTINED"
+NOT_PUBLIC = "NOT_PUBLIC"
 METRIC_KEY = "latency:mean:ns"
 
 _DTYPES = {
@@ -117,6 +118,8 @@ def normalise(records: Records, pages: Iterable[Page]) -> dict[str, list[Row]]:
 
 def outcome_of(submission: Row) -> str:
     """`run`, or the reason code for which a submission becomes none (DESIGN §5)."""
+    if submission.get("is_private"):
+        return NOT_PUBLIC
     if submission["status"] != "COMPLETED":
         return "STATUS_" + re.sub(r"[^A-Z0-9]", "_", submission["status"].upper())
     if not submission.get("is_correct"):
@@ -625,7 +628,7 @@ class _Quarantine:
 
     def add(self, item: str, problem: Exception, record: Row) -> None:
         """Set an item aside; `record` is what was read of it. Of two of one name both are kept."""
-        page = self._pages[record["page_digest"]]
+        page = self._pages[record.get("unread_page_digest") or record["page_digest"]]
         if (page.locator, item) in {(row["locator"], row["item"]) for row in self._rows}:
             item += f", set aside after {len(self._rows)} others"
         self._rows.append(
@@ -633,7 +636,7 @@ class _Quarantine:
                 "locator": page.locator,
                 "item": item,
                 "problem": in_words(problem),
-                "page_digest": record["page_digest"],
+                "page_digest": page.page_digest,
                 "first_seen_at": page.fetched_at,
             }
         )
