@@ -252,13 +252,16 @@ class _Asking:
 class _Pass:
     """One time through a listing: its pages so far, and whether the end was reached.
 
-    `rows` are what the pages list, by id; `before` what was listed before, where only news are looked for,
-    and `news` the pages that brought some.
+    `rows` are what the pages list, by id, and `row_count` how many rows that takes; `before` what was listed
+    before, where only news are looked for, and `news` the pages that brought some. The last pass takes
+    repeats: a row that stands on two pages then does so for good, and has not slipped from one to the other.
     """
 
+    takes_repeats: bool = False
     before: dict[object, Any] | None = None
     pages: list[Row] = field(default_factory=list)
     rows: dict[object, Any] = field(default_factory=dict)
+    row_count: int = 0
     news: list[Row] = field(default_factory=list)
     total: int = 0
     page_rows: int = PAGE_ROWS
@@ -270,18 +273,24 @@ class _Pass:
         items = {_identity(item): item for item in listing["submissions"]}
         if self.pages and listing["total"] != self.total:
             raise Inconsistent(f"its total went from {self.total} to {listing['total']}")
-        if len(items) < len(listing["submissions"]) or self.rows.keys() & items.keys():
-            raise Inconsistent("a submission stands on it twice")
+        # On one page, which came at once, a row that stands twice has not slipped.
+        if self.rows.keys() & items.keys() and not self.takes_repeats:
+            raise Inconsistent("a submission stands on two of its pages")
         if not self.pages:
             self.page_rows = _rows_of_a_page(listing)
         self.total = listing["total"]
         self.rows |= items
+        self.row_count += len(listing["submissions"])
         if items or not self.pages:
             self.pages.append(row)
-        if len(self.rows) > self.total or (not items and len(self.rows) < self.total):
+        # Whether its total counts repeats, the source need not say.
+        if len(self.rows) > self.total or (not items and self.row_count < self.total):
             raise Inconsistent(f"its total is {self.total}, but {len(self.rows)} submissions are on it")
+        if self.row_count < self.total and self.row_count >= 2 * len(self.rows) > 0:
+            raise Inconsistent("a submission stands on it twice, as most that it lists")
         # Where the last page is full, there may be more than the total says: one page further shows it.
-        self.is_whole = not items or (len(self.rows) == self.total and len(items) < self.page_rows)
+        page_is_full = len(listing["submissions"]) >= self.page_rows
+        self.is_whole = not items or (self.row_count >= self.total and not page_is_full)
         if self.before is not None:
             self._compare(row, items, self.before)
 
@@ -347,9 +356,10 @@ def _front(asking: _Asking, kernel: Row, known: list[Row]) -> list[Row]:
 def _consistent(asking: _Asking, kernel: Row, before: dict[object, Any] | None = None) -> _Pass:
     """A pass through the kernel's listing in which nothing shifted; SourceError where none succeeds."""
     first = f"/submissions?kernel_id={kernel['kernel_id']}"
-    for _ in range(PASSES):
+    for number in range(PASSES):
+        through = _Pass(takes_repeats=number == PASSES - 1, before=before)
         try:
-            return _passed(asking, first, before, kernel["submission_count"])
+            return _passed(asking, first, through, kernel["submission_count"])
         except Inconsistent as problem:
             why = str(problem)
     raise asking.given_up(
@@ -358,14 +368,11 @@ def _consistent(asking: _Asking, kernel: Row, before: dict[object, Any] | None =
     )
 
 
-def _passed(
-    asking: _Asking, first: str, before: dict[object, Any] | None, submission_count: int | None
-) -> _Pass:
+def _passed(asking: _Asking, first: str, through: _Pass, submission_count: int | None) -> _Pass:
     """Go through a listing, page by page. Raises Inconsistent where rows shift or it contradicts itself."""
-    through = _Pass(before)
     known = asking.known_listing()
     while not through.is_whole and not through.is_enough:
-        offset = len(through.rows)
+        offset = through.row_count
         locator = f"{first}&offset={offset}" if offset else first
         row, listing = asking.get_listing(locator)
         if not listing["submissions"] and offset < listing["total"]:
@@ -395,13 +402,13 @@ def _rows_of_a_page(listing: Listing) -> int:
     if 0 < rows < listing["total"]:
         return rows
     limit = listing.get("limit")
-    return min(limit, PAGE_ROWS) if isinstance(limit, int) and limit > 0 else PAGE_ROWS
+    return min(limit, PAGE_ROWS) if type(limit) is int and limit > 0 else PAGE_ROWS
 
 
 def _identity(item: Any) -> object:
     """What tells a row of a listing from others: its id; one that has none is like no other."""
     identity = item.get("id") if isinstance(item, dict) else None
-    return identity if isinstance(identity, int) else object()
+    return identity if type(identity) is int else object()  # True is an int, and equal to 1.
 
 
 def _descend(identities: Iterable[object]) -> bool:
