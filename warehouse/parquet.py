@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from warehouse.files import written_aside
 from warehouse.home import STAGES, Home
 from warehouse.parts import read_tables
+from warehouse.submissions import SETTLED, Settlement, settle, unlisted_keys
 from warehouse.tables import Table
 
 # Rows of a table that are written, and held in memory, together. Exactly as many as DuckDB keeps together:
@@ -51,7 +52,10 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def collect(home: Home, table: Table, stages: Collection[str]) -> pa.Table:
-    """A table out of the parts that stages made of all kernels: one row a key, in order of the kernels."""
+    """A table out of the parts that stages made of all kernels: one row a key, in order of the kernels.
+
+    Those that are no longer listed come last.
+    """
     return pa.concat_tables(
         [table.schema.empty_table(), *(rows for _, rows in pieces(home, {table: stages}))]
     )
@@ -60,27 +64,34 @@ def collect(home: Home, table: Table, stages: Collection[str]) -> pa.Table:
 def pieces(home: Home, tables: Mapping[Table, Collection[str]]) -> Iterator[tuple[Table, pa.Table]]:
     """What `collect` gives of each of these tables, a part at a time, with the table that the rows are of.
 
-    Where two kernels bring one key (the same project, say), the first row stands. Raises PartError where a
-    part is damaged, TableError where it lacks what it must have.
+    Where two kernels bring one key (the same project, say), the first row stands; a submission that two list
+    counts once. Raises PartError where a part is damaged, TableError where it lacks what it must have.
     """
+    unlisted = unlisted_keys(home)
     parts = [
         (path, [table for table, stages in tables.items() if stage in stages])
         for stage in STAGES
-        for path in home.parts(stage)
+        for path in sorted(home.parts(stage), key=lambda path: path.parent.name in unlisted)
     ]
+    settled = settle(home) if SETTLED & set(tables) else Settlement()
+    more = [(table, table_of(settled.more[table], table.schema)) for table in tables]
     schemas = {table: pa.schema([table.schema.field(name) for name in table.key]) for table in tables}
     keys = {table: [schema.empty_table()] for table, schema in schemas.items()}
     for path, held in parts:
-        for table, rows in _read(path, {table: schemas[table] for table in held}):
+        for table, rows in _read(path, {table: schemas[table] for table in held}, settled):
             keys[table].append(rows)
+    for table, rows in more:
+        keys[table].append(rows.select(table.key))
     stand = {table: _are_first(pa.concat_tables(of_table)) for table, of_table in keys.items()}
     begin = dict.fromkeys(tables, 0)
     for path, held in parts:
-        for table, rows in _read(path, {table: table.schema for table in held}):
+        for table, rows in _read(path, {table: table.schema for table in held}, settled):
             stands = stand[table][begin[table] : begin[table] + len(rows)]
             begin[table] += len(rows)
             if stands.any():
                 yield table, rows.filter(pa.array(stands))
+    for table, rows in more:
+        yield table, rows.filter(pa.array(stand[table][begin[table] :]))
 
 
 def _are_first(keys: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -92,8 +103,10 @@ def _are_first(keys: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return are_first
 
 
-def _read(path: Path, schemas: Mapping[Table, pa.Schema]) -> Iterator[tuple[Table, pa.Table]]:
-    """A part's rows of tables, those columns of them that a schema names, where it holds the table.
+def _read(
+    path: Path, schemas: Mapping[Table, pa.Schema], settled: Settlement
+) -> Iterator[tuple[Table, pa.Table]]:
+    """A part's rows of tables that count, those columns that a schema names, where it holds the table.
 
     Pages are kept as they came: an older part can lack columns that there are now, which are null then.
     """
@@ -101,7 +114,9 @@ def _read(path: Path, schemas: Mapping[Table, pa.Schema]) -> Iterator[tuple[Tabl
     for table, schema in schemas.items():
         if table.name in held:
             try:
-                yield table, table_like(held[table.name], schema)
+                rows = table_like(held[table.name], schema)
+                keeps = settled.keeps.get((path, table))
+                yield table, rows if keeps is None else rows.filter(keeps)
             except ValueError as error:
                 what = f"{path} was made by another version of this project"
                 raise TableError(f"{what}: `kernelindex rebuild` makes it anew ({error})") from error

@@ -453,14 +453,6 @@ SUBMISSION_HISTORY = Table(
     ),
 )
 
-# All that is told of a submission that is not public, and of what it was before it was withdrawn.
-SHOWN_OF_PRIVATE = frozenset(
-    {
-        *(SUBMISSION_HISTORY.key),
-        *("kernel_id", "outcome", "page_digest", "valid_from", "valid_to", "end_reason"),
-    }
-)
-
 PAGES = Table(
     "pages",
     "one row per answer of the source",

@@ -457,7 +457,8 @@ class _Kernels:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._keys: dict[str, list[str]] = defaultdict(list)
-        for row in kernel_listing(home):
+        # Of two of one name the one that is still listed comes first.
+        for row in sorted(kernel_listing(home), key=lambda row: not row["listed"]):
             if home.part(row["kernel_key"], "manifests").exists():
                 self._keys[row["kernel_name"]].append(row["kernel_key"])
         self._read: dict[str, _Kernel | None] = {}

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from assets.leaderboard.records import Records, Row
 from assets.leaderboard.snapshots import Page
-from assets.manifests.normalise import NOT_PUBLIC
-from warehouse.tables import SHOWN_OF_PRIVATE, SOURCE_SUBMISSIONS, SUBMISSION_HISTORY
+from warehouse.submissions import NOT_PUBLIC, withdraw
+from warehouse.tables import SOURCE_SUBMISSIONS, SUBMISSION_HISTORY
 
 _NOT_SAID = {"outcome", "page_digest", "unread_page_digest"}
 _SAID = [column.name for column in SOURCE_SUBMISSIONS.columns if column.name not in _NOT_SAID]
@@ -82,12 +82,6 @@ def followed(
             valid_to = max([holds["valid_from"], *came_at.values()])
             holds |= {"valid_to": valid_to, "end_reason": "NOT_LISTED"}
     return sorted(history, key=lambda row: tuple(row[name] for name in SUBMISSION_HISTORY.key))
-
-
-def withdraw(versions: Iterable[Row]) -> None:
-    """Take out of versions of a submission, which is no longer public, all but that they were there."""
-    for row in versions:
-        row |= dict.fromkeys(row.keys() - SHOWN_OF_PRIVATE)
 
 
 def _holding(history: Iterable[Row]) -> dict[int, Row]:

@@ -23,13 +23,13 @@ from assets.manifests import kinds
 from assets.manifests.expressions import ExpressionError, derive, in_order
 from assets.manifests.identity import Manifest, NotCanonical, Pattern, canonical_json, key_of
 from assets.manifests.kinds import build, pattern
+from warehouse.submissions import NOT_PUBLIC
 
 # Stands for these rules: raise it when a manifest changes, so that all is normalised anew.
 NORMALISER_VERSION = "2"
 
 RUN = "run"
 QUARANTINED = "QUARANTINED"
-NOT_PUBLIC = "NOT_PUBLIC"
 METRIC_KEY = "latency:mean:ns"
 
 _DTYPES = {

@@ -18,7 +18,7 @@ from assets.rankings.rank import run_step
 from assets.rankings.tables import opened
 from warehouse.home import Home
 from warehouse.parquet import table_of
-from warehouse.tables import QUARANTINE, RUNS, SOURCE_SUBMISSIONS
+from warehouse.tables import QUARANTINE, RUNS, SOURCE_SUBMISSIONS, SUBMISSION_HISTORY
 
 LISTED = pa.schema(
     [
@@ -75,7 +75,7 @@ def unaccounted(home: Home) -> pa.Table:
 
 @contextmanager
 def _accounts(home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
-    with opened(home, (RUNS, SOURCE_SUBMISSIONS, QUARANTINE)) as connection:
+    with opened(home, (RUNS, SOURCE_SUBMISSIONS, SUBMISSION_HISTORY, QUARANTINE)) as connection:
         connection.register("listed", table_of(_listed(home), LISTED))
         run_step(connection, "accounts")
         yield connection

@@ -33,13 +33,25 @@ set_aside as (
     join aside
         on listed_items.kernel_id = aside.kernel_id
         and aside.item in (listed_items.item, 'page')
+),
+-- What another kernel came to list counts there, and here it is none for that reason.
+moved as (
+    select distinct kernel_id, 'submission ' || submission_id as item
+    from submission_history
+    semi join source_submissions using (submission_id)
+    where end_reason = 'MOVED'
 )
 select
     kernel_id,
     item,
     listed_items.item is not null as listed,
     kernel_id in (select kernel_id from aside where item = 'page') as may_be_listed,
-    coalesce(account, if(set_aside.item is not null, 'quarantined', null)) as account
+    case
+        when account is not null then account
+        when set_aside.item is not null then 'quarantined'
+        when moved.item is not null then 'no run'
+    end as account
 from listed_items
 full join read_submissions using (kernel_id, item)
-left join set_aside using (kernel_id, item);
+left join set_aside using (kernel_id, item)
+left join moved using (kernel_id, item);
