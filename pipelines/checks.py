@@ -37,7 +37,16 @@ from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import add_view
 from warehouse.parts import parts_version, read_part
-from warehouse.tables import DIGESTS, PAGES, QUARANTINE, SAVED_PAGES, TABLES, Table
+from warehouse.tables import (
+    DIGESTS,
+    PAGES,
+    QUARANTINE,
+    SAVED_PAGES,
+    SOURCE_SUBMISSIONS,
+    SUBMISSION_HISTORY,
+    TABLES,
+    Table,
+)
 
 
 @dataclass(frozen=True)
@@ -135,16 +144,38 @@ def wrong_digests(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
     return pa.Table.from_pylist(wrong, pa.schema([("table", pa.string()), ("digest", pa.string())]))
 
 
+_BEGUN = """
+    (
+        select submission_id, min(valid_from) as since, count(*) as versions
+        from {}submission_history
+        group by submission_id
+    )
+"""
+FEWER_VERSIONS = f"""
+    select submission_id, before.versions as versions_published, now.versions
+    from {_BEGUN.format("published.")} as before
+    join {_BEGUN.format("")} as now using (submission_id, since)
+    where now.versions < before.versions
+    order by all
+"""
+
+
 def lost_submissions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
-    """The submissions that the published warehouse has and these tables have not, nor their history."""
+    """The submissions that the published warehouse has and these tables have not, or with fewer versions.
+
+    Versions are counted only where the same code made both, and where the history begins when it did: whoever
+    loses the record of a kernel's pages begins its history anew.
+    """
     published = tables.sql("from duckdb_databases() where database_name = 'published'").fetchall()
     if published:
         with suppress(duckdb.IOException, duckdb.SerializationException):  # It is damaged.
-            return tables.sql(
+            lost = tables.sql(
                 "select submission_id, kernel_id, username from published.source_submissions "
                 "anti join source_submissions using (submission_id) "
                 "anti join submission_history using (submission_id)"
             ).to_arrow_table()
+            fewer = new_since(tables, FEWER_VERSIONS)
+            return lost if lost.num_rows or fewer is None else fewer
     return pa.table({"submission_id": pa.array([], pa.int64())})
 
 
@@ -221,6 +252,64 @@ def _fetched(result: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
     return chain.from_iterable(iter(lambda: result.fetchmany(10_000), []))
 
 
+# What a version of a submission says, which its row in source_submissions says too while it holds.
+_SAID = [
+    column.name
+    for column in SUBMISSION_HISTORY.columns
+    if column.name in SOURCE_SUBMISSIONS.schema.names and column.name not in ("submission_id", "page_digest")
+]
+CONTRADICTIONS = f"""
+with suite_runs as (
+    select submission_id, run_digest
+    from runs
+    semi join (from workloads where kind = 'suite') using (workload_digest)
+),
+now as (
+    select submission_id, ({", ".join(_SAID)}) as said, kernel_id, outcome, run_digest
+    from source_submissions
+    full join suite_runs using (submission_id)
+),
+held as (
+    select submission_id, ({", ".join(_SAID)}) as said, kernel_id, run_digest, count(*) over same as versions
+    from submission_history
+    where valid_to is null
+    window same as (partition by submission_id)
+)
+select
+    coalesce(now.kernel_id, held.kernel_id) as kernel_id,
+    submission_id,
+    case
+        when now.outcome is null and now.run_digest is not null
+            then 'it has a run, but is not in source_submissions'
+        when (now.outcome = 'run') <> (now.run_digest is not null)
+            then 'its outcome in source_submissions, and whether it has a run, contradict each other'
+        when held.submission_id is null then 'no version of it holds in submission_history'
+        when now.submission_id is null then 'a version of it holds, but it is not in source_submissions'
+        when versions > 1 then 'several versions of it hold in submission_history'
+        else 'the version that holds says otherwise than source_submissions or runs'
+    end as problem
+from now
+full join held using (submission_id)
+where now.said is distinct from held.said
+    or now.run_digest is distinct from held.run_digest
+    or (now.outcome = 'run') <> (now.run_digest is not null)
+    or versions > 1
+order by all
+"""
+
+
+def contradictions(tables: duckdb.DuckDBPyConnection, home: Home) -> pa.Table:
+    """The submissions of which tables say different things."""
+    rows = tables.sql(CONTRADICTIONS).to_arrow_table()
+    # What other code made may contradict itself until it is made anew, and that is not of this run.
+    waiting = [
+        row["kernel_id"]
+        for row in (kernel_listing(home) if len(rows) else ())
+        if home.part(row["kernel_key"], "manifests").exists() and not is_made(home, row["kernel_key"])
+    ]
+    return rows.filter(pc.invert(pc.is_in(rows["kernel_id"], pa.array(waiting, pa.int64()))))
+
+
 def unaccounted_submissions(home: Home) -> pa.Table:
     """The submissions that are neither run nor no run nor in quarantine."""
     rows = unaccounted(home)
@@ -279,9 +368,16 @@ MANIFEST_CHECKS = [
     Check(
         "source_submissions",
         "none_lost",
-        "Every submission that was published is still there, or its history says when it went; with "
-        "accept_loss, a warning.",
+        "Every submission that was published is still there, or its history says when it went; so are all "
+        "versions of it; with accept_loss, a warning.",
         lost_submissions,
+    ),
+    Check(
+        "submission_history",
+        "tables_agree",
+        "A submission is what the version of it that holds says, has a run if, and only if, its outcome is "
+        "that, and the run is the version's.",
+        contradictions,
     ),
     Check(
         "source_submissions",
@@ -362,6 +458,29 @@ RANKING_CHECKS = [
         left join rankings using (run_digest)
         left join (select run_digest, true as excluded from exclusions group by all) using (run_digest)
         where (rank is not null) = coalesce(excluded, false)
+        """,
+    ),
+    Check(
+        "record_events",
+        "tables_agree",
+        "No ranked run that has a time is faster than the run that holds its group's record.",
+        """
+        with holders as (
+            select comparison_key, arg_max(run_digest, event_number) as run_digest
+            from record_events
+            group by comparison_key
+        ),
+        ranked as (
+            select comparison_key, min(primary_value) as least
+            from rankings join runs using (comparison_key, run_digest)
+            where observed_at is not null
+            group by comparison_key
+        )
+        select comparison_key, run_digest, primary_value, least
+        from ranked
+        left join holders using (comparison_key)
+        left join runs using (comparison_key, run_digest)
+        where primary_value is distinct from least
         """,
     ),
     Check(

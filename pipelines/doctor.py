@@ -141,12 +141,17 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
             ((newest_page, quarantined),) = warehouse.execute(
                 "select max(fetched_at), (select count(*) from quarantine) from pages"
             ).fetchall()
+            unread = _unread(warehouse)
     except duckdb.Error:
         return None, []  # It is damaged, which is said already.
     findings = []
     if home.version < VERSION or not is_current(home):
         problem = "the warehouse was made by another version of this project, or of other tables"
         findings.append(Finding(problem, REBUILD))
+    if unread:
+        problem = f"{unread} submissions can't be read any more: what could be read of them last stays"
+        next_step = "look at them: `from source_submissions where unread_page_digest is not null`"
+        findings.append(Finding(problem, next_step, is_wrong=False))
     if quarantined:
         problem = f"{quarantined} items are in quarantine"
         findings.append(
@@ -156,6 +161,14 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
         problem = f"the newest page is older than {_FRESH_FOR.days} days"
         findings.append(Finding(problem, _NEWER, is_wrong=False))
     return newest_page, findings
+
+
+def _unread(warehouse: duckdb.DuckDBPyConnection) -> int:
+    try:
+        unread = warehouse.execute("select count(unread_page_digest) from source_submissions").fetchall()
+        return int(unread[0][0])
+    except duckdb.BinderException:
+        return 0  # Another version of this project built it, which is a finding of its own.
 
 
 def _runs(home: Home) -> tuple[LastRun | None, list[Finding]]:

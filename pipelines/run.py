@@ -143,7 +143,7 @@ def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
     """Which step failed and why, in words."""
     for event in result.all_events:
         if event.is_step_failure:
-            reason = jobs.why_it_failed(event)
+            reason = "; ".join(broken_checks(result)) or jobs.why_it_failed(event)
             step = (event.step_key or "").removeprefix(f"{PREFIX}__")
             if says_full(reason):
                 return f"step {step} failed: {FULL} ({reason})"
@@ -151,6 +151,18 @@ def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
             more = "" if "`kernelindex" in reason else "; `kernelindex ui` shows more"
             return f"step {step} of run {result.run_id} failed: {reason}{more}"
     return f"run {result.run_id} failed; `kernelindex ui` shows why"
+
+
+def broken_checks(result: dg.ExecuteInProcessResult) -> list[str]:
+    """The blocking checks that failed, each with what must hold and the first row that breaks it."""
+    said = []
+    for check in result.get_asset_check_evaluations():
+        if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR and check.blocking:
+            rows = check.metadata.get("rows")
+            first = rows.records[0].data if isinstance(rows, dg.TableMetadataValue) and rows.records else {}
+            row = ", ".join(f"{name}: {value}" for name, value in first.items())
+            said.append(f"check {check.check_name} failed, first for {row}")
+    return said
 
 
 def _outcome(result: dg.ExecuteInProcessResult, asked: Tally) -> Outcome:

@@ -35,8 +35,9 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
                 "exclusions",
             )
         }
-        (not_runs,) = warehouse.execute(
-            "select count(*) from source_submissions where outcome not in ('run', 'QUARANTINED')"
+        not_runs, unread = warehouse.execute(
+            "select count(*) filter (outcome not in ('run', 'QUARANTINED')), count(unread_page_digest) "
+            "from source_submissions"
         ).fetchall()[0]
 
     for stack, groups in newest:
@@ -51,7 +52,8 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         "made": f"{rows['operations']} operations, {rows['runs']} runs",
         "ranked": f"{rows['comparison_groups']} comparison groups, {rows['record_events']} record events",
         "excluded": f"{not_runs} submissions, {rows['exclusions']} runs",
-        "quarantined": f"{rows['quarantine']} items",
+        "quarantined": f"{rows['quarantine']} items"
+        + (f"; {unread} of them submissions of which what could be read last stays" if unread else ""),
         "warehouse": str(home.warehouse),
         "Dagster run": outcome.run_id,
     }.items():

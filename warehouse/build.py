@@ -25,7 +25,12 @@ STORAGE_VERSION = "v1.3.0"
 # Of which DuckDB would take more, the more there is, and be no faster for it.
 MEMORY_LIMIT = "1GB"
 
-CHECKING = ("pipelines/checks.py", "assets/rankings/policy.py", "assets/manifests/identity.py")
+CHECKING = (
+    "pipelines/checks.py",
+    "assets/rankings/policy.py",
+    *(f"assets/manifests/{name}.py" for name in ("identity", "normalise", "history")),
+    "assets/leaderboard/records.py",
+)
 
 
 # The tables by which it shows that data has gone: what a source has, and what became of it.

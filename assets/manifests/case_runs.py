@@ -24,6 +24,7 @@ from assets.manifests.normalise import RUN, RunWorkload, Unusable, add_run
 from warehouse.home import Home
 from warehouse.parquet import rows_of, table_of
 from warehouse.parts import Made, made, part_version, read_part, write_part
+from warehouse.submissions import NOT_PUBLIC
 from warehouse.tables import (
     DRIFT,
     ENVIRONMENTS,
@@ -48,7 +49,7 @@ SHARED_TABLES = (PROJECTS, IMPLEMENTATIONS, PROTOCOLS, ENVIRONMENTS, RUNS, QUARA
 COLLECTED = (*SOURCE_TABLES, *MANIFEST_TABLES, PAGES, *PAGE_TABLES)
 
 # Stands for how pages are matched and what is kept of them: raise it when that changes.
-MATCHER_VERSION = "2"
+MATCHER_VERSION = "3"
 
 _NS_PER_MS = 1_000_000
 _PASSED = {"AC", "ACCEPTED"}
@@ -124,7 +125,9 @@ def case_rows(pages: Iterable[SavedPage], kernels: "_Kernels") -> Tables:
     superseded = _superseded(pages)
     for page in pages:
         reading = _Reading(page, tables)
-        if page.page_digest in superseded:
+        if kernels.lists_as_private(page):
+            reading.withhold()
+        elif page.page_digest in superseded:
             reading.end("superseded", superseded_by=superseded[page.page_digest])
         elif page.details["problem"]:
             reading.quarantine("page", page.details["problem"])
@@ -238,6 +241,12 @@ class _Reading:
                 **more,
             }
         )
+
+    def withhold(self) -> None:
+        """Tell nothing of a page whose submission is not public by the leaderboard's own word."""
+        self.details = {**dict.fromkeys(self.details), "kind": self.details["kind"], "is_private": True}
+        self.quarantine("page", "the leaderboard lists its submission as not public")
+        self.end("private")
 
     def quarantine(self, item: str, problem: str) -> None:
         """Set an item of the page aside, with the reason in words."""
@@ -475,6 +484,13 @@ class _Kernels:
             (kernel for kernel in kernels if submission_id in kernel.submissions),
             kernels[0] if kernels else None,
         )
+
+    def lists_as_private(self, page: SavedPage) -> bool:
+        """Whether the leaderboard lists the submission that a page is of as not public."""
+        submission_id = page.details["submission_id"]
+        kernel = self.of(page.details["kernel"], submission_id) if submission_id else None
+        listed = kernel and kernel.submissions.get(submission_id)
+        return bool(listed and listed["outcome"] == NOT_PUBLIC)
 
     def _kernel(self, key: str) -> _Kernel | None:
         if key not in self._read:
