@@ -7,13 +7,21 @@ import pytest
 
 from assets.leaderboard.drift import confirmed
 from assets.manifests import kernel_manifests
-from assets.manifests.kernel_manifests import make_manifests
+from assets.manifests.kernel_manifests import MANIFEST_TABLES, SOURCE_TABLES, make_manifests
 from tests.examples import Row
 from tests.leaderboard_server import LeaderboardServer
 from tests.live_crawls import LISTING, TINY, answers, arrive, crawl, fill
 from warehouse.home import Home
 from warehouse.parquet import collect, rows_of
-from warehouse.tables import DRIFT, PAGES, RUNS, SUBMISSION_HISTORY, Table
+from warehouse.tables import (
+    DRIFT,
+    PAGES,
+    QUARANTINE,
+    RUNS,
+    SOURCE_SUBMISSIONS,
+    SUBMISSION_HISTORY,
+    Table,
+)
 
 CARBON = "data.submissions[].carbon_g"
 SCORE = "data.submissions[].sol_score"
@@ -148,6 +156,64 @@ def test_fields_of_the_listing_of_kernels_come_and_go_too(tiny_server: Leaderboa
         ("data.kernels[].colour", "appeared", first, last),
         ("data.kernels[].tags", "missing", first, last),
     ]
+
+
+# Known rows that can't be read any more, and submissions that are withdrawn.
+
+
+def test_a_submission_that_can_t_be_read_any_more_stays_what_it_was(
+    tiny_server: LeaderboardServer, home: Home
+) -> None:
+    crawled(tiny_server, home)
+    runs, history = {row["run_digest"] for row in made(home, RUNS)}, made(home, SUBMISSION_HISTORY)
+    tiny_server.change(3, sol_score="high")
+    crawled(tiny_server, home)
+    (row,) = [row for row in made(home, SOURCE_SUBMISSIONS) if row["unread_page_digest"]]
+    assert (row["submission_id"], row["outcome"], row["sol_score"]) == (3, "run", 0.3)
+    assert {row["run_digest"] for row in made(home, RUNS)} == runs
+    assert made(home, SUBMISSION_HISTORY) == history
+    (problem,) = made(home, QUARANTINE)
+    assert problem["page_digest"] == row["unread_page_digest"]
+    assert problem["problem"].endswith("; what could be read last stays")
+    tiny_server.change(3, sol_score=0.4)
+    crawled(tiny_server, home)
+    assert [row["sol_score"] for row in versions(home, 3)] == [0.3, 0.4]
+    assert not any(row["unread_page_digest"] for row in made(home, SOURCE_SUBMISSIONS))
+
+
+def test_a_submission_that_is_disqualified_ends_its_run_though_its_numbers_can_t_be_read(
+    tiny_server: LeaderboardServer, home: Home
+) -> None:
+    crawled(tiny_server, home)
+    tiny_server.change(3, is_disqualified=True, latency_ms="none")
+    crawled(tiny_server, home)
+    assert [row["outcome"] for row in versions(home, 3)] == ["run", "DISQUALIFIED"]
+
+
+def test_of_a_submission_that_turns_private_nothing_is_told_but_that_it_was_there(
+    tiny_server: LeaderboardServer, home: Home
+) -> None:
+    tiny_server.change(3, username="Ada", submission_mode="release")
+    crawled(tiny_server, home)
+    tiny_server.change(3, submission_mode="private")
+    crawled(tiny_server, home)
+    history = versions(home, 3)
+    assert [(row["version"], row["outcome"]) for row in history] == [(1, "run"), (2, "NOT_PUBLIC")]
+    assert history[0]["valid_to"] == history[1]["valid_from"]
+    for table in (*SOURCE_TABLES, *MANIFEST_TABLES):
+        assert "Ada" not in str(made(home, table))
+    told = {"submission_id", "version", "kernel_id", "outcome", "valid_from", "valid_to", "page_digest"}
+    assert {name for row in history for name, value in row.items() if value is not None} == told
+    (row,) = [row for row in made(home, SOURCE_SUBMISSIONS) if row["submission_id"] == 3]
+    assert {name for name, value in row.items() if value is not None} == {
+        "submission_id",
+        "kernel_id",
+        "outcome",
+        "page_digest",
+    }
+    tiny_server.change(3, submission_mode="release")
+    crawled(tiny_server, home)
+    assert [row["username"] for row in versions(home, 3)] == [None, None, "Ada"]
 
 
 # The history of submissions.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from assets.leaderboard.pages import Pages
+from assets.manifests.kernel_manifests import make_manifests
 from tests.examples import Row
 from tests.leaderboard_server import (
     Fault,
@@ -141,6 +142,24 @@ def test_pages_that_did_not_shift_are_not_sent_again(tiny_server: LeaderboardSer
     crawl(tiny_server.url, home)
     second = [row["status"] for row in answers(home) if row["locator"] == f"{LISTING}&offset=50"]
     assert second == [200, 304]
+
+
+# Rows that stand twice for good.
+
+
+def test_a_row_that_stands_twice_for_good_costs_no_kernel(tiny_server: LeaderboardServer, home: Home) -> None:
+    fill(tiny_server, 120)
+    tiny_server.submissions[1].insert(70, tiny_server.submissions[1][10])
+    tiny_server.count_submissions()
+    assert not crawl(tiny_server.url, home).failed
+    assert sorted(ids(home)) == list(range(1, 121))
+
+
+def test_ids_of_true_and_1_are_two(tiny_server: LeaderboardServer, home: Home) -> None:
+    tiny_server.submissions[1].append({**tiny_server.submissions[1][0], "id": True})
+    tiny_server.count_submissions()
+    assert not crawl(tiny_server.url, home).failed
+    assert make_manifests(home, TINY, 1).rows["runs"] == 3
 
 
 # What can't be made consistent.

@@ -300,8 +300,6 @@ def test_a_page_that_names_a_field_twice_can_t_be_read(gemm: Kernel, old: bytes,
         ("axes", {"M": 1.5}, "axes.M: Input should be a valid integer"),
         ("axes", {"M": True}, "axes.M: Input should be a valid integer"),
         ("axes", {"": 6}, "axes..[key]: String should have at least 1 character"),
-        ("sol_ms", "0.1", "sol_ms: Input should be a valid number"),
-        ("sol_ms", float("nan"), "sol_ms: Input should be a finite number"),
         ("uuid", 7, "uuid: Input should be a valid string"),
     ],
 )
@@ -315,6 +313,92 @@ def test_a_workload_that_can_t_be_read_is_set_aside_alone(
     assert problem.startswith(reason)
     assert [row["position"] for row in records.workloads] == [0, 1, 2, *range(4, 25)]
     assert len(records.submissions) == 3
+
+
+# Fields that no manifest needs cost no more than themselves.
+
+
+@pytest.mark.parametrize("value", ["0.1", float("nan")])
+def test_a_bound_that_can_t_be_read_costs_no_workload(gemm: Kernel, value: Any) -> None:
+    gemm.workloads[3]["sol_ms"] = value
+    records = gemm.read()
+    assert [row["sol_ms"] is None for row in records.workloads] == [n == 3 for n in range(25)]
+    ((item, problem),) = set_aside(records).items()
+    assert item == "sol_ms of workload 3"
+    assert problem.startswith("sol_ms: Input should be a")
+    assert problem.endswith("; the field is left out")
+
+
+@pytest.mark.parametrize("field", ["title", "baseline_latency_ms", "gpu_types", "sol_is_dummy"])
+def test_a_side_field_of_a_definition_costs_no_kernel(gemm: Kernel, field: str) -> None:
+    gemm.definition[field] = [7]
+    records = gemm.read()
+    assert records.kernel is not None
+    assert not records.kernel[field]
+    assert set_aside(records).keys() == {f"{field} of kernel"}
+    assert len(records.submissions) == 3
+
+
+@pytest.mark.parametrize("field", ["worker_id", "submitted_at"])
+def test_a_side_field_of_a_submission_costs_no_submission(gemm: Kernel, field: str) -> None:
+    gemm.submissions[0][field] = 7
+    records = gemm.read()
+    assert ids(records) == [32884, 32777, 31712]
+    assert set_aside(records).keys() == {f"{field} of submission 32884"}
+
+
+def test_a_disqualified_submission_needs_no_number(gemm: Kernel) -> None:
+    gemm.submissions[0] |= {"is_disqualified": True, "latency_ms": float("nan"), "avg_speedup": "fast"}
+    records = gemm.read()
+    assert records.submissions[0]["is_disqualified"]
+    assert set_aside(records).keys() == {
+        "latency_ms of submission 32884",
+        "avg_speedup of submission 32884",
+    }
+
+
+# Submissions that are not public.
+
+
+@pytest.mark.parametrize("mode", ["private", "draft", "Release", "", None, 7, {"name": "secret"}, "\ud800"])
+def test_of_a_submission_that_is_not_public_only_the_id_is_read(gemm: Kernel, mode: Any) -> None:
+    secrets = {"username": "secret", "latency_ms": "secret", "kernel_id": "secret", "secret": 1}
+    gemm.submissions[0] |= {"submission_mode": mode, **secrets}
+    records = gemm.read()
+    private, *others = records.submissions
+    assert private == {
+        "submission_id": 32884,
+        "kernel_id": 213,
+        "is_private": True,
+        "page_digest": gemm.submissions_page().page_digest,
+    }
+    assert len(others) == 2
+    assert "secret" not in repr(records)
+
+
+def test_a_submission_that_is_not_public_and_has_no_id_is_set_aside_without_a_word(gemm: Kernel) -> None:
+    gemm.submissions[0] |= {"submission_mode": "private", "id": "secret"}
+    records = gemm.read()
+    assert set_aside(records) == {"submission at 0": "it is not public, and its id can't be read"}
+
+
+def test_of_a_page_that_breaks_off_no_row_is_shown(gemm: Kernel) -> None:
+    body = b'{"data": {"submissions": [ {"u": "secret"'
+    records = read_with(gemm, page("/submissions?kernel_id=213", body))
+    assert "secret" not in set_aside(records)["page"]
+
+
+# Rows that stand twice.
+
+
+def test_a_submission_that_stands_twice_on_a_page_counts_as_it_stands_last(gemm: Kernel) -> None:
+    gemm.submissions.append({**gemm.submissions[0], "is_disqualified": True})
+    records = gemm.read()
+    assert sorted(ids(records)) == [31712, 32777, 32884]
+    assert set_aside(records) == {
+        "submission 32884 at 0": "it stands on the page again, and counts as it stands last"
+    }
+    assert [row["is_disqualified"] for row in records.submissions if row["submission_id"] == 32884] == [True]
 
 
 # One unreadable page.
@@ -505,6 +589,16 @@ def test_a_listed_kernel_that_can_t_be_read_is_set_aside_alone(item: Any, named:
     assert names == {1: "a", 2: "b"}
     assert set_aside(records).keys() == {named}
     assert [row["field"] for row in records.drift] == ["data.kernels[].colour"]
+
+
+def test_of_a_kernel_that_is_listed_under_two_names_the_first_counts() -> None:
+    kernels = [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}, {"id": True, "name": "c"}]
+    names, records = read_kernel_listing(answer("/kernels", {"kernels": kernels}))
+    assert names == {1: "a"}
+    assert set_aside(records) == {
+        "kernel 1 at 1": "its id is listed before, as 'a', and counts as that, here as 'b'",
+        "kernel at 2": "id: Input should be a valid integer, not True",
+    }
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"data": []}', b'{"data": {"kernels": {}}}', b"{}"])

@@ -233,3 +233,50 @@ def test_all_is_looked_at_where_the_published_warehouse_is_damaged_or_of_other_c
     assert broken(*spoilt)
     home.warehouse.write_bytes(home.warehouse.read_bytes()[:5000])
     assert broken(*spoilt)
+
+
+def one_says_otherwise(rows: Rows) -> None:
+    rows[0]["sol_score"] = 0.99
+
+
+def one_is_no_run(rows: Rows) -> None:
+    rows[0]["outcome"] = "INCORRECT"
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "problem"),
+    [
+        ("source_submissions", one_is_no_run, "its outcome in source_submissions, and whether"),
+        ("source_submissions", one_says_otherwise, "the version that holds says otherwise"),
+        ("source_submissions", lambda rows: rows.pop(0), "it has a run, but is not in source_submissions"),
+        ("submission_history", lambda rows: rows.pop(0), "no version of it holds"),
+        ("submission_history", one_says_otherwise, "the version that holds says otherwise"),
+        ("runs", lambda rows: rows.pop(0), "its outcome in source_submissions, and whether"),
+    ],
+)
+def test_tables_that_contradict_each_other_are_named(
+    copied: Home, table: str, change: Callable[[Rows], object], problem: str
+) -> None:
+    spoil(copied, table, change)
+    (row,) = broken(copied, "submission_history", "tables_agree")
+    assert str(row["problem"]).startswith(problem)
+
+
+def test_a_record_that_a_slower_run_holds_is_named(copied: Home) -> None:
+    def lose(rows: Rows) -> None:
+        last = max(rows, key=lambda row: (str(row["comparison_key"]), int(str(row["event_number"]))))
+        rows.remove(last)
+
+    spoil(copied, "record_events", lose)
+    assert len(broken(copied, "record_events", "tables_agree")) == 1
+
+
+def test_a_version_that_was_published_and_is_lost_is_named(published: Home) -> None:
+    def twice(rows: Rows) -> None:
+        rows.append({**rows[0], "version": 2, "outcome": "INCORRECT"})
+
+    spoil(published, "submission_history", twice)
+    build_warehouse(published)
+    spoil(published, "submission_history", lambda rows: rows.pop())
+    (row,) = broken(published, "source_submissions", "none_lost")
+    assert (row["versions_published"], row["versions"]) == (2, 1)
