@@ -237,6 +237,18 @@ def test_only_an_accepted_submission_makes_runs(home: Home, result: str, made_ru
         assert f"its result is {result!r}" in quarantined(made)["page"]
 
 
+def test_of_a_page_whose_submission_is_not_public_at_the_leaderboard_nothing_is_told(home: Home) -> None:
+    kernel = flux()
+    kernel.submissions[0]["submission_mode"] = "private"
+    made = read_one(home, page(), kernel)
+    assert made["runs"] == []
+    assert state(made) == ("private", None, 0)
+    (row,) = made["saved_pages"]
+    told = ("submission_id", "kernel_name", "finished_at", "sol_score")
+    assert [row[name] for name in told] == [None] * 4
+    assert quarantined(made) == {"page": "the leaderboard lists its submission as not public"}
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
