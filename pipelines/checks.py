@@ -495,7 +495,7 @@ def home_is_whole(pipeline: Pipeline) -> dg.AssetCheckResult:
 
 
 def unreadable_items(home: Home, key: str) -> pa.Table:
-    """What is quarantined of a kernel, but for single submissions: each of those costs only itself."""
+    """What is quarantined of a kernel, but for single submissions and fields: each costs only itself."""
     path = home.part(key, "manifests")
     rows = read_part(path, "quarantine") if path.exists() else QUARANTINE.schema.empty_table()
-    return rows.filter(pc.invert(pc.starts_with(rows["item"], "submission")))
+    return rows.filter(pc.invert(pc.match_substring_regex(rows["item"], "^(submission|field) ")))

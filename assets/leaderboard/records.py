@@ -7,28 +7,49 @@ nobody knows is drift; neither is an exception. What the records mean belongs in
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired
 
 import orjson
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 from typing_extensions import TypedDict
 
 from assets.leaderboard.snapshots import Page
 
 # Stands on every page's row. A new one makes all that was read stale: raise it when reading changes.
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 
 Row = dict[str, Any]
 
 # Canonical JSON has no integers beyond these.
 Integer = Annotated[int, Field(ge=-(2**53) + 1, le=2**53 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
-Real = Annotated[float, Field(allow_inf_nan=False)]
+# More submissions than anybody makes of a kernel, and few enough to reckon with: how many there are in all
+# fits a column, and how long it takes to fetch them is a time that one can tell.
+SubmissionCount = Annotated[int, Field(ge=0, le=10**9)]
 Text = Annotated[str, Field(min_length=1)]
 # The limit makes pydantic look at it: what holds half a pair of UTF-16 is no text that Arrow can keep.
 AnyText = Annotated[str, Field(max_length=2**31 - 1)]
+
+
+def _in_range(value: float) -> float:
+    # Products and ratios of two such numbers, and the axes of a plot of them, are within what a float holds.
+    if value and not 1e-15 <= abs(value) <= 1e15:
+        raise ValueError("should be 0, or between 1e-15 and 1e15 in size")
+    return value
+
+
+Real = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_in_range)]
 
 
 def _utc(value: object) -> datetime:
@@ -36,13 +57,34 @@ def _utc(value: object) -> datetime:
     if not isinstance(value, str) or len(value) < 19 or value[10] != "T":
         raise ValueError("should be a time like 2026-08-14T05:38:44.902912")
     time = datetime.fromisoformat(value)
-    try:
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except OverflowError as error:
-        raise ValueError("is a time beyond all calendars") from error
+    # What counts nanoseconds since 1970, as pandas and DuckDB's epoch_ns do, ends in 2262.
+    if not 1970 <= time.year <= 2261:
+        raise ValueError("should be a time of the years 1970 to 2261")
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 Time = Annotated[datetime, BeforeValidator(_utc)]
+
+
+def _as_json(value: object) -> str | None:
+    try:
+        return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError as error:
+        raise ValueError(f"can't be kept as JSON ({error})") from error
+
+
+Json = Annotated[Any, AfterValidator(_as_json)]
+
+
+def _as_text(value: object) -> str | None:
+    if not isinstance(value, str):
+        return _as_json(value)
+    value.encode()  # Half a pair of UTF-16 is no text that Arrow can keep.
+    return value
+
+
+# Text; what is served in its place, as a number or an object, as JSON.
+Said = Annotated[Any, AfterValidator(_as_text)]
 
 _read = with_config(ConfigDict(strict=True, extra="ignore"))
 
@@ -53,6 +95,7 @@ class ConstantAxis(TypedDict):
 
     type: Literal["const"]
     value: Integer
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -60,6 +103,7 @@ class VariableAxis(TypedDict):
     """An axis whose value each workload says."""
 
     type: Literal["var"]
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -68,6 +112,7 @@ class DerivedAxis(TypedDict):
 
     type: Literal["expr"]
     expression: Text
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -76,6 +121,7 @@ class Argument(TypedDict):
 
     shape: NotRequired[list[Count | Text] | None]
     dtype: Text
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -111,7 +157,7 @@ class Workload(TypedDict):
 
 @_read
 class Submission(TypedDict):
-    """One submission of a listing."""
+    """One submission; `review` and `collection` are its fields `review_...` and `collection_...`."""
 
     id: Count
     kernel_id: Count
@@ -130,6 +176,17 @@ class Submission(TypedDict):
     fast_1_total: NotRequired[Count | None]
     submitted_at: NotRequired[Time | None]
     finished_at: NotRequired[Time | None]
+    started_at: NotRequired[Time | None]
+    result_available_at: NotRequired[Time | None]
+    user_id: NotRequired[Said]
+    original_filename: NotRequired[Said]
+    error_log: NotRequired[Said]
+    disqualification_reason: NotRequired[Said]
+    disqualification_source: NotRequired[Said]
+    disqualified_at: NotRequired[Time | None]
+    benchmark_results: NotRequired[Json]
+    review: NotRequired[Json]
+    collection: NotRequired[Json]
 
 
 @_read
@@ -147,6 +204,7 @@ class ListedKernel(TypedDict):
 
     id: Count
     name: Text
+    submission_count: NotRequired[SubmissionCount | None]
 
 
 @_read
@@ -163,18 +221,28 @@ _LISTING = TypeAdapter(Listing).validator
 _LISTED_KERNEL = TypeAdapter(ListedKernel).validator
 _KERNEL_LISTING = TypeAdapter(KernelListing).validator
 
+# Fields that no manifest needs: one that can't be read is quarantined alone, and its item read without it.
+_SPARED = frozenset({
+    "title", "description", "gpu_types", "baseline", "baseline_latency_ms", "latency_unit", "sol_is_dummy",
+    "sol_ms", "submission_count", "started_at", "result_available_at", "user_id", "original_filename",
+    "error_log", "disqualification_reason", "disqualification_source", "disqualified_at",
+    "benchmark_results", "review", "collection",
+})  # fmt: skip
+
+# Fields of a submission that are kept together, as JSON, by how their names begin.
+_FAMILIES = ("review", "collection")
+
 # The fields that are known, by where they stand; those that are kept with the page and not used (DESIGN §3)
 # are among them.
 _KNOWN = {
     "": frozenset({"data"}),
     "data.kernels[]": frozenset({"id", "name", "title", "gpu_types", "tags", "submission_count"}),
     "data.axes.*": frozenset({"type", "value", "expression", "description"}),
-    "data.inputs.*": frozenset({*Argument.__annotations__, "description"}),
-    "data.outputs.*": frozenset({*Argument.__annotations__, "description"}),
+    "data.inputs.*": frozenset(Argument.__annotations__),
+    "data.outputs.*": frozenset(Argument.__annotations__),
     "data.workloads[]": frozenset(Workload.__annotations__),
-    "data.submissions[]": frozenset(Submission.__annotations__) | {
-        "type", "user_id", "kernel_name", "kernel_title", "benchmark_results", "disqualified_at", "error_log",
-        "original_filename", "started_at", "profiling_results", "run_log",
+    "data.submissions[]": frozenset(Submission.__annotations__).difference(_FAMILIES) | {
+        "type", "kernel_name", "kernel_title", "profiling_results", "run_log",
     },
 }  # fmt: skip
 _KNOWN_OF_DATA = {
@@ -273,9 +341,9 @@ def read_kernel_listing(page: Page) -> tuple[dict[int, str], Records]:
     names: dict[int, str] = {}
     for position, item in enumerate(_valid(_KERNEL_LISTING, answer["data"])["kernels"]):
         try:
-            kernel = _valid(_LISTED_KERNEL, item)
-        except Unreadable as problem:
-            reading.quarantine(_item("kernel", item), str(problem), position)
+            kernel = reading.spared(_LISTED_KERNEL, item, _item("kernel", item), position)
+        except ValidationError as error:
+            reading.quarantine(_item("kernel", item), in_words(error), position)
         else:
             names[kernel["id"]] = kernel["name"]
     reading.note_unknown(answer)
@@ -287,14 +355,12 @@ def submission_counts(page: Page) -> dict[int, int]:
 
     Raises Unreadable where the page holds no such answer.
     """
-    items = _valid(_KERNEL_LISTING, read_answer(page)["data"])["kernels"]
-    return {
-        item["id"]: item["submission_count"]
-        for item in items
-        if isinstance(item, dict)
-        and isinstance(item.get("id"), int)
-        and _is_count(item.get("submission_count"))
-    }
+    counts: dict[int, int] = {}
+    for item in _valid(_KERNEL_LISTING, read_answer(page)["data"])["kernels"]:
+        with suppress(ValidationError):
+            kernel = _LISTED_KERNEL.validate_python(item)
+            counts |= {kernel["id"]: kernel["submission_count"]} if kernel.get("submission_count") else {}
+    return counts
 
 
 def read_listing(page: Page) -> Listing:
@@ -337,6 +403,45 @@ def items_of(answer: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield from ((f"data.{name}[]", item) for item in (listed if isinstance(listed, list) else ()))
 
 
+def _spared_fields(error: ValidationError) -> dict[tuple[str, ...], str]:
+    """The fields that can't be read, each with the reason; none, where one of them can't be spared."""
+    unread: dict[tuple[str, ...], str] = {}
+    for problem in error.errors(include_url=False):
+        names = tuple(str(part) for part in problem["loc"])
+        if names and names[0] in _SPARED:
+            path = names[:1]
+        elif len(names) > 2 and names[-1] == "description":
+            # An axis is of one kind of three, and pydantic names that too, before the name of the field.
+            path = (*names[:2], names[-1])
+        else:
+            return {}
+        unread.setdefault(path, _printable(f"{problem['msg']}, not {_shown(problem['input'])}"))
+    return unread
+
+
+def _without(item: Any, paths: Iterable[tuple[str, ...]]) -> Any:
+    """An object without some of its fields, or of the objects in it."""
+    rest = dict(item)
+    for name, *inner in paths:
+        if inner:
+            rest[name] = _without(rest[name], [tuple(inner)])
+        else:
+            rest.pop(name, None)
+    return rest
+
+
+def _with_families(item: Any) -> Any:
+    """A submission with the fields that are kept together."""
+    if not isinstance(item, dict):
+        return item
+    families: dict[str, dict[str, Any]] = {}
+    for name, value in item.items():
+        family = name.partition("_")[0]
+        if value is not None and family in _FAMILIES and name != family:
+            families.setdefault(family, {})[name.removeprefix(f"{family}_")] = value
+    return item | dict.fromkeys(_FAMILIES) | families
+
+
 def in_words(problem: Exception) -> str:
     """Why something can't be read, in a sentence: the first thing that is wrong, and how many more."""
     if not isinstance(problem, ValidationError):
@@ -359,7 +464,10 @@ class _Reading:
 
     def kernel(self, data: Any, kernel_id: int) -> None:
         """Read `/kernels/{id}` into a kernel and its workloads."""
-        kernel = _valid(_KERNEL, data)
+        try:
+            kernel = self.spared(_KERNEL, data, "kernel")
+        except ValidationError as error:
+            raise Unreadable(in_words(error)) from error
         if kernel["id"] != kernel_id:
             raise Unreadable(f"the page is of kernel {kernel['id']}, not of kernel {kernel_id}")
         page_digest = self.source["page_digest"]
@@ -378,9 +486,9 @@ class _Reading:
         }
         for position, item in enumerate(kernel["workloads"]):
             try:
-                workload = _valid(_WORKLOAD, item)
-            except Unreadable as problem:
-                self.quarantine(f"workload {position}", str(problem))
+                workload = self.spared(_WORKLOAD, item, f"workload {position}")
+            except ValidationError as error:
+                self.quarantine(f"workload {position}", in_words(error))
                 continue
             self.records.workloads.append(
                 {
@@ -400,7 +508,7 @@ class _Reading:
         rows: dict[int, Row] = {}
         for position, item in enumerate(_valid(_LISTING, data)["submissions"]):
             try:
-                row: Row = _SUBMISSION.validate_python(item)
+                row: Row = self.spared(_SUBMISSION, _with_families(item), _item("submission", item), position)
             except ValidationError as error:
                 self.quarantine(_item("submission", item), in_words(error), position)
                 if (submission_id := _id_of(item)) is not None:
@@ -415,6 +523,22 @@ class _Reading:
             row["page_digest"] = page_digest
             rows[row["submission_id"]] = row
         self.records.submissions = list(rows.values())
+
+    def spared(self, validator: Any, item: Any, name: str, position: int | None = None) -> Any:
+        """Read an item; of its fields that no manifest needs those that can't be read are quarantined alone.
+
+        Raises ValidationError where anything else of it can't be read.
+        """
+        try:
+            return validator.validate_python(item)
+        except ValidationError as error:
+            unread = _spared_fields(error)
+            if not unread:
+                raise
+            rest = validator.validate_python(_without(item, unread))
+        for path, problem in unread.items():
+            self.quarantine(f"field {'.'.join(path)} of {name}", f"{problem}; it is read as absent", position)
+        return rest
 
     def quarantine(self, item: str, problem: str, position: int | None = None) -> None:
         """Set an item of the page aside, with the reason in words.
@@ -503,10 +627,6 @@ def _item(noun: str, item: Any) -> str:
 def _id_of(item: Any) -> int | None:
     identifier = item.get("id") if isinstance(item, dict) else None
     return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _dumps(value: Any) -> str:
