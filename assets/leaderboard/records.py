@@ -372,6 +372,18 @@ def read_listing(page: Page) -> Listing:
     return listing
 
 
+# What has yet to end; of PENDING_RESULT, the evaluation has, and the result is held back for some minutes.
+_UNDER_WAY = re.compile("PENDING|QUEUED|RUNNING")
+
+
+def is_over(item: Any) -> bool:
+    """Whether a submission, as a page of `/submissions` lists it, is over: no result of it is to follow."""
+    status = item.get("status") if isinstance(item, dict) else None
+    if not isinstance(status, str) or status == "COMPLETED":
+        return True
+    return item.get("finished_at") is not None and not _UNDER_WAY.search(status)
+
+
 def read_answer(page: Page) -> Any:
     """A whole answer: an object with `data`. Raises Unreadable, in words, where the page holds none."""
     if page.status != 200:
