@@ -10,7 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from assets.leaderboard.pages import Tally
+from pipelines.left_out import left_out
 from pipelines.run import Outcome
+from pipelines.terminal import printable
 from warehouse.home import Home
 
 LEADERS = """
@@ -40,6 +42,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         (not_runs,) = warehouse.execute(
             "select count(*) from source_submissions where outcome not in ('run', 'QUARANTINED')"
         ).fetchall()[0]
+        notes = left_out(warehouse)
 
     table = Table(title="Leaders", caption=f"of {rows['comparison_groups']} comparison groups")
     table.add_column("project")
@@ -59,6 +62,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         "ranked": f"{rows['comparison_groups']} comparison groups, {rows['record_events']} record events",
         "excluded": f"{not_runs} submissions, {rows['exclusions']} runs",
         "quarantined": f"{rows['quarantine']} items",
+        **({"left out": printable("; ".join(problem for problem, _ in notes))} if notes else {}),
         "warehouse": str(home.warehouse),
         "Dagster run": outcome.run_id,
     }.items():

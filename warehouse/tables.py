@@ -375,6 +375,19 @@ SOURCE_KERNELS = Table(
         _optional("baseline_latency_ms", REAL, "of the baseline, milliseconds"),
         _optional("latency_unit", TEXT, "as served"),
         _optional("sol_is_dummy", FLAG, "whether its speed-of-light bounds are placeholders"),
+        _optional(
+            "gone_since", TIME, "when the first listing of kernels without it came, UTC; null: it is listed"
+        ),
+        _optional(
+            "submission_count", INTEGER, "its submissions by the listing of kernels; null: it does not say"
+        ),
+        _optional("submission_total", INTEGER, "its submissions by the total of their own listing"),
+        _optional(
+            "submissions_held", INTEGER, "its submissions that stand on the pages that count, readable or not"
+        ),
+        _optional(
+            "submissions_missing", INTEGER, "how many fewer are held than the higher of both says there are"
+        ),
         _PAGE,
     ),
 )

@@ -273,7 +273,8 @@ class Records:
 
     `kernel` is a row of source_kernels and `workloads` rows of source_workloads; `submissions` are rows of
     source_submissions that have no outcome yet; `quarantine` and `drift` rows of the tables of that name.
-    `unread` are the ids of submissions that could not be read on some page.
+    `unread` are the ids of submissions that could not be read on some page; `held` are all that stand on the
+    pages, by id, or by page and place where they have none; `total`, how many there are by the last listing.
     """
 
     kernel: Row | None = None
@@ -282,6 +283,8 @@ class Records:
     quarantine: list[Row] = field(default_factory=list)
     drift: list[Row] = field(default_factory=list)
     unread: set[int] = field(default_factory=set)
+    held: set[object] = field(default_factory=set)
+    total: int | None = None
 
 
 def read_kernel(kernel_id: int, pages: Iterable[Page]) -> Records:
@@ -325,9 +328,14 @@ def merged(readings: Iterable[Records]) -> Records:
         for row in records.submissions:
             submissions[row["submission_id"]] = row
         whole.unread |= records.unread
+        whole.held |= records.held
+        whole.total = whole.total if records.total is None else records.total
     if any(row["item"] == "page" for row in whole.quarantine):
         return Records(quarantine=whole.quarantine, drift=whole.drift)
     whole.submissions = list(submissions.values())
+    if whole.kernel:
+        counts = {"submission_total": whole.total, "submissions_held": len(whole.held)}
+        whole.kernel = {**whole.kernel, **counts}
     return whole
 
 
@@ -518,12 +526,16 @@ class _Reading:
         """Read a page of `/submissions` into rows; of two with one id the last is right."""
         page_digest = self.source["page_digest"]
         rows: dict[int, Row] = {}
-        for position, item in enumerate(_valid(_LISTING, data)["submissions"]):
+        listing = _valid(_LISTING, data)
+        self.records.total = listing["total"]
+        for position, item in enumerate(listing["submissions"]):
+            submission_id = _id_of(item)
+            self.records.held.add((page_digest, position) if submission_id is None else submission_id)
             try:
                 row: Row = self.spared(_SUBMISSION, _with_families(item), _item("submission", item), position)
             except ValidationError as error:
                 self.quarantine(_item("submission", item), in_words(error), position)
-                if (submission_id := _id_of(item)) is not None:
+                if submission_id is not None:
                     self.records.unread.add(submission_id)
                     rows.pop(submission_id, None)
                 continue
