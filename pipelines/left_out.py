@@ -2,7 +2,7 @@
 
 import duckdb
 
-_GONE = "select kernel_name from source_kernels where gone_since is not null order by kernel_name"
+_GONE = "select kernel from gone_kernels"
 _INCOMPLETE = """
 select kernel_name, submissions_held, submissions_missing
 from source_kernels
@@ -20,7 +20,7 @@ def left_out(warehouse: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
             (
                 f"{len(gone)} kernels are gone from the leaderboard, and stay ranked as they were last seen: "
                 f"{_names(gone)}",
-                "`where gone_since is null`, in source_kernels and leaderboard, leaves them out",
+                "gone_kernels says since when; `where gone_since is null`, of leaderboard, leaves them out",
             )
         )
     if incomplete := warehouse.execute(_INCOMPLETE).fetchall():

@@ -53,7 +53,7 @@ select
         ', ',
         why,
         'on ' || no_runs.disqualified_at::date,
-        'up to ' || strftime(no_runs.result_available_at, '%Y-%m-%d %H:%M UTC')
+        'until ' || strftime(no_runs.result_available_at, '%Y-%m-%d %H:%M UTC')
     )
 from source_submissions
 left join no_runs using (submission_id, outcome)

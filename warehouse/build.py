@@ -51,7 +51,7 @@ def build_warehouse(home: Home) -> bool:
     ):
         for table in TABLES.values():
             _add_table(connection, home, table)
-        for views in (VIEWS, SOURCE_VIEWS, CASE_VIEWS, DOSSIER_VIEW):
+        for views in (SOURCE_VIEWS, VIEWS, CASE_VIEWS, DOSSIER_VIEW):
             connection.execute(views.read_text())
         connection.execute(
             "create table warehouse_version as select $1 as version, $2::integer as schema_version, "

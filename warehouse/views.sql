@@ -20,7 +20,7 @@ select
     runs.external_id,
     runs.submission_id,
     operations.kernel_id,
-    source_kernels.gone_since,
+    gone_kernels.gone_since,
     rankings.run_digest,
     implementations.project_digest,
     rankings.comparison_key,
@@ -33,7 +33,7 @@ join implementations using (implementation_digest)
 join projects using (project_digest)
 join protocols using (protocol_digest)
 join environments using (environment_digest)
-left join source_kernels using (kernel_id)
+left join gone_kernels on gone_kernels.kernel = operations.name
 -- Runs on single cases, which saved pages give, stand in case_leaderboard.
 anti join (from workloads where kind = 'case') using (workload_digest)
 order by kernel, stack, gpu, rankings.display_order;

@@ -1,4 +1,14 @@
--- Views of what the leaderboard says beside runs, and why it is no run.
+-- Views of what the leaderboard says beside runs: which kernels it lists no more, why a submission is no run.
+
+create view gone_kernels as
+select kernel_name as kernel, max(gone_since) as gone_since
+from source_kernels
+group by kernel_name
+-- One that came back under another id is not gone.
+having count(*) = count(gone_since)
+order by kernel;
+
+comment on view gone_kernels is 'one row per kernel that the leaderboard lists no more; its runs stay ranked, and count';
 
 create view no_runs as
 with problems as (

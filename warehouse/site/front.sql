@@ -36,7 +36,7 @@ select
             'runs': (select count(*) from runs),
             'groups': (select count(*) from named_groups),
             'projects': (select count(*) from projects),
-            'gone_kernels': (select count(*) from source_kernels where gone_since is not null),
+            'gone_kernels': (select count(*) from gone_kernels),
             'incomplete_kernels': (select count(*) from source_kernels where submissions_missing > 0),
             'disagreeing_groups': (select count(*) from order_disagreement where discordant_pairs > 0)
         }

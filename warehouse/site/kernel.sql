@@ -65,7 +65,7 @@ select
     source_kernels.description,
     source_kernels.gpu_types,
     source_kernels.sol_is_dummy,
-    source_kernels.gone_since,
+    gone_kernels.gone_since,
     source_kernels.submissions_held,
     source_kernels.submissions_missing,
     sol_geomean_ms,
@@ -76,6 +76,7 @@ select
     coalesce(kernel_no_runs.no_runs, []) as no_runs
 from operations
 left join source_kernels using (kernel_id)
+left join gone_kernels on gone_kernels.kernel = operations.name
 left join kernel_bounds using (kernel_id)
 left join kernel_groups using (operation_digest)
 left join kernel_workloads using (kernel_id)
