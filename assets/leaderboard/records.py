@@ -52,14 +52,21 @@ def _in_range(value: float) -> float:
 Real = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_in_range)]
 
 
+def in_years(time: datetime) -> datetime:
+    """The time, where it is one that all can hold. Raises ValueError where it is not.
+
+    What counts nanoseconds since 1970, as pandas and DuckDB's epoch_ns do, ends in 2262.
+    """
+    if not 1970 <= time.year <= 2261:
+        raise ValueError("should be a time of the years 1970 to 2261")
+    return time
+
+
 def _utc(value: object) -> datetime:
     # The source writes UTC without a zone, to the microsecond: 2026-08-14T05:38:44.902912.
     if not isinstance(value, str) or len(value) < 19 or value[10] != "T":
         raise ValueError("should be a time like 2026-08-14T05:38:44.902912")
-    time = datetime.fromisoformat(value)
-    # What counts nanoseconds since 1970, as pandas and DuckDB's epoch_ns do, ends in 2262.
-    if not 1970 <= time.year <= 2261:
-        raise ValueError("should be a time of the years 1970 to 2261")
+    time = in_years(datetime.fromisoformat(value))
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
