@@ -36,7 +36,10 @@ GROWTH = {"wall_s": "time, s", "cpu_s": "processor time, s", "peak_mb": "memory,
 STAGES = {
     "fetching": (("kernel_listing", "kernel_pages"), ("reading the bytes", "hashing them")),
     "normalising": (("kernel_manifests",), ("parsing them", "hashing them")),
-    "tables and warehouse": (("tables", "drift_table", "warehouse"), ("DuckDB writing the tables",)),
+    "tables and warehouse": (
+        ("tables", "drift_table", "source_kernels_table", "warehouse"),
+        ("DuckDB writing the tables",),
+    ),
     "checks": (("check_manifests", "check_rankings"), ("parsing, writing and hashing the manifests",)),
     "ranking": (("ranking_tables",), ("DuckDB ranking by value alone",)),
 }

@@ -402,6 +402,25 @@ MANIFEST_CHECKS = [
         blocking=False,
     ),
     Check(
+        "source_kernels",
+        "no_kernel_is_gone",
+        "Every kernel that was ever listed still is. One that is gone stays ranked, marked by gone_since.",
+        "select kernel_name, max(gone_since) as gone_since from source_kernels group by kernel_name "
+        "having count(*) = count(gone_since)",
+        blocking=False,
+    ),
+    Check(
+        "source_kernels",
+        "no_submission_is_missing",
+        "Of every kernel the source gave as many submissions as it lists.",
+        """
+        select kernel_name, submission_count, submission_total, submissions_held, submissions_missing
+        from source_kernels
+        where submissions_missing > 0
+        """,
+        blocking=False,
+    ),
+    Check(
         "quarantine",
         "little_is_quarantined",
         "Nothing is quarantined; what is needs a look.",

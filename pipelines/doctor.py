@@ -20,6 +20,7 @@ from rich.filesize import decimal as in_units
 
 from pipelines.damage import REBUILD, damage_to
 from pipelines.instance import dagster_home, dead_runs, instance_there, is_held, is_own
+from pipelines.left_out import left_out
 from pipelines.own_runs import home_tag
 from pipelines.terminal import printable_lines
 from warehouse.build import is_current
@@ -148,6 +149,9 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
     if home.version < VERSION or not is_current(home):
         problem = "the warehouse was made by another version of this project, or of other tables"
         findings.append(Finding(problem, REBUILD))
+    else:
+        with duckdb.connect(home.warehouse, read_only=True) as warehouse:
+            findings += [Finding(*said, is_wrong=False) for said in left_out(warehouse)]
     if unread:
         problem = f"{unread} submissions can't be read any more: what could be read of them last stays"
         next_step = "look at them: `from source_submissions where unread_page_digest is not null`"

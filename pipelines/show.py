@@ -45,6 +45,21 @@ order by external_id, run_digest
 _NEAREST = """
 select submission_id from source_submissions order by abs(submission_id - $1), submission_id limit 3
 """
+# Why a submission is no run; of one that is not public, no more than that.
+_NO_RUN = """
+select
+    outcome,
+    concat_ws(
+        ', ',
+        why,
+        'on ' || no_runs.disqualified_at::date,
+        'until ' || strftime(no_runs.result_available_at, '%Y-%m-%d %H:%M UTC')
+    )
+from source_submissions
+left join no_runs using (submission_id, outcome)
+where submission_id = $submission_id
+"""
+_LONGEST_REASON = 500
 _DIGEST = re.compile(r"sha256:[0-9a-f]{1,64}|[0-9a-f]{4,64}", re.IGNORECASE)
 _LISTED = 10
 _JSON = ("case_axes", "manifest", "workload_manifest", "protocol_manifest", "environment_manifest")
@@ -76,16 +91,22 @@ def _why_not(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
             f"no run is called {name}: give a submission's id, as 3268, or the first digits of a run's "
             "digest, as sha256:1b9cb94e; `kernelindex top` lists runs with their submissions"
         )
-    outcomes = warehouse.execute(
-        "select outcome from source_submissions where submission_id = $1", [int(name)]
+    if said := warehouse.execute(_NO_RUN, {"submission_id": int(name)}).fetchall():
+        return f"submission {name} is no run: {_shortened(': '.join(filter(None, said[0])))}"
+    problems = warehouse.execute(
+        "select problem from quarantine where item = $1", [f"submission {int(name)}"]
     ).fetchall()
-    if outcomes:
-        return f"submission {name} is no run: {outcomes[0][0]}"
+    if problems:
+        return f"submission {name} could not be read: {_shortened(problems[0][0])}"
     nearest = ", ".join(str(near) for (near,) in warehouse.execute(_NEAREST, [int(name)]).fetchall())
     return (
         f"there is no submission {name} here; the nearest are {nearest or 'none'}. "
         "If it is new, `kernelindex ingest` brings it"
     )
+
+
+def _shortened(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} …"
 
 
 def run_of(warehouse: duckdb.DuckDBPyConnection, run_digest: str) -> Row:

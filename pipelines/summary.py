@@ -10,6 +10,7 @@ from rich.text import Text
 
 from assets.leaderboard.pages import Tally
 from pipelines.answers import Answer, show_answer, standings
+from pipelines.left_out import left_out
 from pipelines.run import Outcome
 from pipelines.terminal import printable
 from warehouse.home import Home
@@ -39,6 +40,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
             "select count(*) filter (outcome not in ('run', 'QUARANTINED')), count(unread_page_digest) "
             "from source_submissions"
         ).fetchall()[0]
+        notes = left_out(warehouse)
 
     for stack, groups in newest:
         console.print(Text(printable(f"Leaders of the {groups} comparison groups on {stack}"), style="bold"))
@@ -54,6 +56,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         "excluded": f"{not_runs} submissions, {rows['exclusions']} runs",
         "quarantined": f"{rows['quarantine']} items"
         + (f"; {unread} of them submissions of which what could be read last stays" if unread else ""),
+        **({"left out": printable("; ".join(problem for problem, _ in notes))} if notes else {}),
         "warehouse": str(home.warehouse),
         "Dagster run": outcome.run_id,
     }.items():

@@ -8,7 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assets.leaderboard.kernel_pages import fetch_kernel, fetch_kernel_listing, kernel_listing
+from assets.leaderboard.kernel_pages import (
+    fetch_kernel,
+    fetch_kernel_listing,
+    kernel_listing,
+    with_listing,
+)
 from assets.leaderboard.records import Records, read_kernel
 from assets.leaderboard.snapshots import Page
 from assets.leaderboard.sources import RecordedSource, Source
@@ -18,7 +23,7 @@ from assets.rankings.tables import TABLES as RANKING_TABLES
 from assets.rankings.tables import rank_tables
 from warehouse.home import Home
 from warehouse.parquet import collect, table_of, write_table
-from warehouse.tables import DRIFT, PAGES, QUARANTINE, TABLES
+from warehouse.tables import DRIFT, PAGES, QUARANTINE, SOURCE_KERNELS, TABLES
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
@@ -145,7 +150,8 @@ def make_tables(home: Home) -> None:
     for table in (*SOURCE_TABLES, *MANIFEST_TABLES, PAGES):
         stages = {PAGES: ["listing", "pages"], QUARANTINE: ["listing", "pages", "manifests"]}
         stages |= {DRIFT: ["listing", "manifests"]}
-        write_table(home, table, collect(home, table, stages.get(table, ["manifests"])))
+        rows = collect(home, table, stages.get(table, ["manifests"]))
+        write_table(home, table, with_listing(rows, home) if table is SOURCE_KERNELS else rows)
     ranked = rank_tables(home)
     for table in RANKING_TABLES:
         write_table(home, table, ranked[table.name])

@@ -18,6 +18,7 @@ from warehouse.view_columns import MEANINGS
 
 VIEWS = Path(__file__).with_name("views.sql")
 CASE_VIEWS = Path(__file__).with_name("views_cases.sql")
+SOURCE_VIEWS = Path(__file__).with_name("views_source.sql")
 DOSSIER_VIEW = Path(__file__).with_name("views_dossier.sql")
 
 # People open the file with what they have: DuckDB 1.3 and newer can. An older format would take more room.
@@ -60,7 +61,7 @@ def build_warehouse(home: Home) -> bool:
     ):
         for table in TABLES.values():
             _add_table(connection, home, table)
-        for views in (VIEWS, CASE_VIEWS, DOSSIER_VIEW):
+        for views in (SOURCE_VIEWS, VIEWS, CASE_VIEWS, DOSSIER_VIEW):
             connection.execute(views.read_text())
         connection.execute(
             "create table warehouse_version as select $1 as version, $2::integer as schema_version, "

@@ -79,6 +79,10 @@ def _manifest(kind: str) -> Column:
     return Column("manifest", TEXT, f"the whole {kind} manifest, canonical JSON", json=True)
 
 
+def _json(name: str, comment: str) -> Column:
+    return Column(name, TEXT, comment, required=False, json=True)
+
+
 def _optional(name: str, type_: pa.DataType, comment: str) -> Column:
     return Column(name, type_, comment, required=False)
 
@@ -366,9 +370,9 @@ SOURCE_KERNELS = Table(
         _optional("op_type", TEXT, "as served"),
         Column("gpu_types", TEXTS, "GPUs it can be submitted for"),
         Column("tags", TEXTS, "as served, in the source's order"),
-        Column("axes", TEXT, "axis definitions by name", json=True),
-        Column("inputs", TEXT, "input arguments by name", json=True),
-        Column("outputs", TEXT, "output arguments by name", json=True),
+        Column("axes", TEXT, "axis definitions by name, with their descriptions", json=True),
+        Column("inputs", TEXT, "input arguments by name, with their descriptions", json=True),
+        Column("outputs", TEXT, "output arguments by name, with their descriptions", json=True),
         _optional("baseline", TEXT, "source text of the baseline"),
         _optional(
             "baseline_latency_ms",
@@ -378,6 +382,19 @@ SOURCE_KERNELS = Table(
         ),
         _optional("latency_unit", TEXT, "as served"),
         _optional("sol_is_dummy", FLAG, "whether its speed-of-light bounds are placeholders"),
+        _optional(
+            "gone_since", TIME, "when the first listing of kernels without it came, UTC; null: it is listed"
+        ),
+        _optional(
+            "submission_count", INTEGER, "its submissions by the listing of kernels; null: it does not say"
+        ),
+        _optional("submission_total", INTEGER, "its submissions by the total of their own listing"),
+        _optional(
+            "submissions_held", INTEGER, "its submissions that stand on the pages that count, readable or not"
+        ),
+        _optional(
+            "submissions_missing", INTEGER, "how many fewer are held than the higher of both says there are"
+        ),
         _PAGE,
     ),
 )
@@ -414,6 +431,17 @@ _SUBMISSION = (
     _optional("fast_1_total", INTEGER, "workloads measured"),
     _optional("submitted_at", TIME, "UTC"),
     _optional("finished_at", TIME, "UTC"),
+    _optional("started_at", TIME, "UTC"),
+    _optional("result_available_at", TIME, "until when the source holds the result back, UTC"),
+    _optional("user_id", TEXT, "as served"),
+    _optional("original_filename", TEXT, "as served"),
+    _optional("error_log", TEXT, "as served"),
+    _optional("disqualification_reason", TEXT, "why it was disqualified, as served"),
+    _optional("disqualification_source", TEXT, "by whom, as served"),
+    _optional("disqualified_at", TIME, "when, UTC"),
+    _json("benchmark_results", "as served"),
+    _json("review", "the fields review_... that have a value, without that prefix"),
+    _json("collection", "the fields collection_... that have a value, without that prefix"),
     Column("outcome", TEXT, "run, or the reason code for which it is none"),
 )
 

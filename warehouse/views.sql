@@ -33,6 +33,7 @@ select
     source_kernels.title,
     operations.tags,
     operations.kernel_id,
+    gone_kernels.gone_since,
     rankings.run_digest,
     implementations.project_digest,
     rankings.comparison_key,
@@ -47,6 +48,7 @@ join protocols using (protocol_digest)
 join environments using (environment_digest)
 left join source_kernels using (kernel_id)
 left join kernel_bounds using (kernel_id)
+left join gone_kernels on gone_kernels.kernel = operations.name
 -- Runs on single cases, which saved pages give, stand in case_leaderboard.
 anti join (from workloads where kind = 'case') using (workload_digest)
 order by kernel, stack, gpu, rankings.display_order;
@@ -137,7 +139,7 @@ select
     coalesce(runs, 0) as runs,
     coalesce(ranked_runs, 0) as ranked_runs,
     coalesce(projects, 0) as projects,
-    coalesce(ranked_runs, 0) = 0 as is_open,
+    coalesce(ranked_runs, 0) = 0 and source_kernels.gone_since is null as is_open,
     kernel_bounds.sol_geomean_ms as sol_bound_ms,
     kernel_bounds.baseline_geomean_ms as baseline_ms,
     source_kernels.kernel_id
@@ -161,7 +163,7 @@ comment on column kernel_stacks.submissions is 'public submissions, whatever bec
 comment on column kernel_stacks.runs is 'runs on the suite, ranked or not';
 comment on column kernel_stacks.ranked_runs is 'of these, those that are ranked';
 comment on column kernel_stacks.projects is 'projects that have a ranked run';
-comment on column kernel_stacks.is_open is 'whether nobody is ranked there yet: the next run takes the record';
+comment on column kernel_stacks.is_open is 'whether the leaderboard lists it, and nobody is ranked there yet: the next run takes the record';
 
 create macro rankings_as_of(moment) as table
 with observed as (

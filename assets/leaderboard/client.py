@@ -238,6 +238,28 @@ class _Reply:
     again: bool = False
 
 
+class _Gunzip:
+    """Decompresses gzip as it comes: one member after the other, of which by RFC 1952 there can be many."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(wbits=31)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last member has ended."""
+        return self._member.eof
+
+    def decompress(self, received: bytes, most: int) -> bytes:
+        """What these bytes hold, up to `most` bytes of it. Raises zlib.error where they are no gzip."""
+        body = bytearray()
+        while received and len(body) < most:
+            if self._member.eof:
+                self._member = zlib.decompressobj(wbits=31)
+            body += self._member.decompress(received, most - len(body))
+            received = self._member.unused_data
+        return bytes(body)
+
+
 class Client:
     """Gets pages of one API, one request at a time, whoever asks.
 
@@ -441,10 +463,11 @@ class Client:
 
     def _read_body(self, response: httpcore.Response, encoding: str | None) -> bytes:
         """The body, decompressed as it comes: never more than one byte over the cap is held."""
-        encoding = (encoding or "identity").lower()
-        if encoding not in ("identity", "gzip"):
+        encoding = (encoding or "identity").strip().lower()
+        # By RFC 9110, x-gzip is another name for gzip.
+        if encoding not in ("identity", "gzip", "x-gzip"):
             raise _Refused(f"the body is encoded as {encoding!r}, which was not asked for")
-        gunzip = zlib.decompressobj(wbits=31) if encoding == "gzip" else None
+        gunzip = None if encoding == "identity" else _Gunzip()
         cap, body, received = self._limits.body_bytes, bytearray(), 0
         for chunk in response.iter_stream():
             received += len(chunk)
@@ -452,8 +475,8 @@ class Client:
             # What was received counts too: gzip can hold any number of bytes that come to nothing.
             if max(received, len(body)) > cap:
                 raise _Refused(f"the body is larger than {cap} bytes, the most that is taken")
-        if gunzip and received and (not gunzip.eof or gunzip.unused_data):
-            raise zlib.error("it ends too early or too late")
+        if gunzip and received and not gunzip.is_whole:
+            raise zlib.error("it ends too early")
         return bytes(body)
 
     def _back_off(self, reply: _Reply, tries: int) -> float:

@@ -6,6 +6,7 @@ How pages are kept belongs in `pages`; how they are got, in `sources` and `live`
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 import pyarrow as pa
 
@@ -15,13 +16,14 @@ from assets.leaderboard.records import Row, Unreadable, read_kernel_listing, sub
 from assets.leaderboard.snapshots import digest_of
 from assets.leaderboard.sources import Source, SourceError
 from warehouse.home import Home
-from warehouse.parquet import rows_of, table_of
+from warehouse.parquet import rows_of, table_like, table_of
 from warehouse.parts import read_tables
-from warehouse.tables import DRIFT
+from warehouse.tables import DRIFT, TIME
 
 __all__ = ["current_pages", "fetch_kernel", "fetch_kernel_listing", "kernel_key", "kernel_listing", "page_of"]
 
-# Every kernel that was ever listed; those that vanished from the listing stay, with listed = false.
+# Every kernel that was ever listed; those that vanished from the listing stay, with listed = false, and
+# gone_since when the first listing without them came.
 LISTED = pa.schema(
     [
         ("kernel_key", pa.string()),
@@ -29,6 +31,7 @@ LISTED = pa.schema(
         ("kernel_name", pa.string()),
         ("submission_count", pa.int64()),
         ("listed", pa.bool_()),
+        ("gone_since", TIME),
     ]
 )
 
@@ -72,7 +75,7 @@ def fetch_kernel_listing(source: Source, home: Home) -> list[Row]:
     except (SourceError, Unreadable):
         pages.write(pages.current, None)
         raise
-    rows = _listed(kernel_listing(home), names, submission_counts(page))
+    rows = _listed(kernel_listing(home), names, submission_counts(page), page.fetched_at)
     drift = rows_of(read_tables(pages.path).get("drift", DRIFT.schema.empty_table()))
     drift = followed(drift, page, before[0] if before else None, records.drift)
     pages.quarantine = records.quarantine
@@ -81,9 +84,14 @@ def fetch_kernel_listing(source: Source, home: Home) -> list[Row]:
     return rows
 
 
-def _listed(known: Iterable[Row], names: dict[int, str], counts: dict[int, int]) -> list[Row]:
+def _listed(
+    known: Iterable[Row], names: dict[int, str], counts: dict[int, int], fetched_at: datetime
+) -> list[Row]:
     """The kernels that were known and those that are listed now; each keeps the key that it got first."""
-    kernels = {row["kernel_id"]: {**row, "listed": False} for row in known}
+    kernels = {
+        row["kernel_id"]: {**row, "listed": False, "gone_since": row["gone_since"] or fetched_at}
+        for row in known
+    }
     taken = {row["kernel_key"] for row in kernels.values()}
     for kernel_id, name in sorted(names.items()):
         if kernel_id not in kernels:
@@ -92,14 +100,38 @@ def _listed(known: Iterable[Row], names: dict[int, str], counts: dict[int, int])
                 key = f"{key}-{kernel_id}"
             taken.add(key)
             kernels[kernel_id] = {"kernel_key": key, "kernel_id": kernel_id}
-        now = {"kernel_name": name, "submission_count": counts.get(kernel_id), "listed": True}
-        kernels[kernel_id] |= now
+        kernels[kernel_id] |= {
+            "kernel_name": name,
+            "submission_count": counts.get(kernel_id),
+            "listed": True,
+            "gone_since": None,
+        }
     return sorted(kernels.values(), key=lambda row: row["kernel_id"])
 
 
 def kernel_listing(home: Home) -> list[Row]:
     """All kernels that were ever listed, as rows of LISTED; none where no listing was fetched."""
-    return rows_of(read_tables(home.kernel_listing).get("listed", LISTED.empty_table()))
+    tables = read_tables(home.kernel_listing)
+    rows = rows_of(table_like(tables.get("listed", LISTED.empty_table()), LISTED))
+    for row in rows:
+        # An older version did not note when a kernel went.
+        if not row["listed"] and not row["gone_since"]:
+            row["gone_since"] = max(tables["pages"]["fetched_at"].to_pylist())
+    return rows
+
+
+def with_listing(source_kernels: pa.Table, home: Home) -> pa.Table:
+    """Rows of source_kernels, with what the listing of kernels says of each."""
+    listed = {row["kernel_id"]: row for row in kernel_listing(home)}
+    rows = rows_of(source_kernels)
+    for row in rows:
+        of_it = listed.get(row["kernel_id"], {})
+        row |= {name: of_it.get(name) for name in ("gone_since", "submission_count")}
+        there = max(row["submission_count"] or 0, row["submission_total"] or 0)
+        # What older code read does not say how many are held: it is read anew by the next ingest.
+        held = row["submissions_held"]
+        row["submissions_missing"] = None if held is None else max(0, there - held)
+    return table_of(rows, source_kernels.schema)
 
 
 def fetch_kernel(

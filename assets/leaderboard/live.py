@@ -23,10 +23,12 @@ from assets.leaderboard.records import (
     Listing,
     Row,
     Unreadable,
+    is_over,
     read_kernel_listing,
     read_listing,
     read_page,
 )
+from assets.leaderboard.snapshots import SnapshotError
 from assets.leaderboard.sources import CrawlStopped, SourceError
 from warehouse.home import Home
 
@@ -51,8 +53,8 @@ class Inconsistent(Exception):
 class LiveSource:
     """The leaderboard, asked through a client, for a home that knows what it has already.
 
-    An incremental one leaves alone the kernels that are listed with as many submissions as before; of the
-    others it goes through no more pages than it takes to find what is new.
+    An incremental one leaves alone the kernels that are listed with as many submissions as before, where all
+    of those are over; of the others it goes through no more pages than it takes to find what is new.
     """
 
     def __init__(self, client: Client, home: Home, *, incremental: bool = False) -> None:
@@ -144,12 +146,13 @@ class LiveSource:
         if asking.done is not None:
             return asking.done
         known = asking.known_listing() if self.cycle.incremental else []
-        if known and _as_many_as_before(kernel, pages):
-            current = pages.current
-        elif known:
-            current = _front(asking, kernel, known)
-        else:
+        before = _listed_before(pages, known)
+        if before is None:
             current = [_definition(asking, kernel), *_consistent(asking, kernel).pages]
+        elif before.is_over and _as_many_as_before(kernel, pages):
+            current = pages.current
+        else:
+            current = _front(asking, kernel, known, before)
         self.cycle.finish(kernel["kernel_key"], current)
         return current
 
@@ -249,6 +252,19 @@ class _Asking:
 
 
 @dataclass
+class _Before:
+    """What was listed before: its rows by id, and the ids of those that were not over."""
+
+    rows: dict[object, Any] = field(default_factory=dict)
+    unfinished: set[object] = field(default_factory=set)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing that was listed has yet to end."""
+        return not self.unfinished
+
+
+@dataclass
 class _Pass:
     """One time through a listing: its pages so far, and whether the end was reached.
 
@@ -258,7 +274,7 @@ class _Pass:
     """
 
     takes_repeats: bool = False
-    before: dict[object, Any] | None = None
+    before: _Before | None = None
     pages: list[Row] = field(default_factory=list)
     rows: dict[object, Any] = field(default_factory=dict)
     row_count: int = 0
@@ -294,30 +310,33 @@ class _Pass:
         if self.before is not None:
             self._compare(row, items, self.before)
 
-    def _compare(self, row: Row, items: dict[object, Any], before: dict[object, Any]) -> None:
+    def _compare(self, row: Row, items: dict[object, Any], before: _Before) -> None:
         """Note whether the page brought anything, and whether what follows it can."""
-        news = [identity for identity, item in items.items() if before.get(identity) != item]
+        known = before.rows
+        news = [identity for identity, item in items.items() if known.get(identity) != item]
         if news:
             self.news.append(row)
         # Only of rows in order of their ids is it known that those which follow came earlier.
-        if items and _descend(self.rows):
-            changed = any(identity in before for identity in news)
+        if items and _descend(self.rows) and before.unfinished <= self.rows.keys():
+            changed = any(identity in known for identity in news)
             last = next(reversed(items))
-            caught_up = last in before and len(before.keys() | self.rows.keys()) >= self.total
+            caught_up = last in known and len(known.keys() | self.rows.keys()) >= self.total
             self.is_enough = not news or (caught_up and not changed)
 
 
 def requests_of(kernel: Row, pages: Pages, cycle: Cycle) -> tuple[int, int]:
     """How many requests a kernel costs in a cycle, at least and at most; retries are not counted."""
     taken = cycle.taken[kernel["kernel_key"]]
+    if taken.made_of is not None:
+        return 0, 0
     known = [row for row in rows_from(cycle.base_url, pages.current) if _is_listing(row["locator"])]
-    unchanged = cycle.incremental and known and _as_many_as_before(kernel, pages)
-    if taken.made_of is not None or unchanged:
+    before = _listed_before(pages, known) if cycle.incremental else None
+    if before and before.is_over and _as_many_as_before(kernel, pages):
         return 0, 0
     listing = max(1, ceil((kernel["submission_count"] or 0) / PAGE_ROWS))
     # A pass can take one page further, to see that there is none, and the first page again.
     most = PASSES * (listing + 2)
-    if cycle.incremental and known:
+    if before:
         return max(0, 1 - len(taken.usable)), most
     least = 1 + listing + (1 if listing > 1 and not known else 0)
     return max(0, least - len(taken.usable)), 1 + most
@@ -338,22 +357,35 @@ def _definition(asking: _Asking, kernel: Row) -> Row:
     return row
 
 
-def _front(asking: _Asking, kernel: Row, known: list[Row]) -> list[Row]:
+def _listed_before(pages: Pages, known: list[Row]) -> _Before | None:
+    """What the pages of a listing say; None where there are none, or one of them can't be read any more."""
+    before = _Before()
+    try:
+        for row in known:
+            for item in read_listing(pages.read(row))["submissions"]:
+                identity = _identity(item)
+                before.rows[identity] = item
+                if isinstance(identity, int) and not is_over(item):
+                    before.unfinished.add(identity)
+                else:
+                    before.unfinished.discard(identity)
+    except SnapshotError:
+        return None
+    return before if known else None
+
+
+def _front(asking: _Asking, kernel: Row, known: list[Row], before: _Before) -> list[Row]:
     """The kernel's pages, and behind them, where the last one is right, those that bring something new.
 
     Where the whole listing was gone through after all, its pages take the place of those before.
     """
-    before: dict[object, Any] = {}
-    for row in known:
-        listing = read_listing(asking.pages.read(row))
-        before |= {_identity(item): item for item in listing["submissions"]}
     through = _consistent(asking, kernel, before)
     if not through.is_whole:
         return [*asking.pages.current, *through.news]
     return [row for row in asking.pages.current if row not in known] + through.pages
 
 
-def _consistent(asking: _Asking, kernel: Row, before: dict[object, Any] | None = None) -> _Pass:
+def _consistent(asking: _Asking, kernel: Row, before: _Before | None = None) -> _Pass:
     """A pass through the kernel's listing in which nothing shifted; SourceError where none succeeds."""
     first = f"/submissions?kernel_id={kernel['kernel_id']}"
     for number in range(PASSES):

@@ -7,12 +7,21 @@ nobody knows is drift; neither is an exception. What the records mean belongs in
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired
 
 import orjson
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 from typing_extensions import TypedDict
 
 from assets.leaderboard.snapshots import Page
@@ -25,24 +34,64 @@ Row = dict[str, Any]
 # Canonical JSON has no integers beyond these.
 Integer = Annotated[int, Field(ge=-(2**53) + 1, le=2**53 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
-Real = Annotated[float, Field(allow_inf_nan=False)]
+# More submissions than anybody makes of a kernel, and few enough to reckon with: how many there are in all
+# fits a column, and how long it takes to fetch them is a time that one can tell.
+SubmissionCount = Annotated[int, Field(ge=0, le=10**9)]
 Text = Annotated[str, Field(min_length=1)]
 # The limit makes pydantic look at it: what holds half a pair of UTF-16 is no text that Arrow can keep.
 AnyText = Annotated[str, Field(max_length=2**31 - 1)]
+
+
+def _in_range(value: float) -> float:
+    # Products and ratios of two such numbers, and the axes of a plot of them, are within what a float holds.
+    if value and not 1e-15 <= abs(value) <= 1e15:
+        raise ValueError("should be 0, or between 1e-15 and 1e15 in size")
+    return value
+
+
+Real = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_in_range)]
+
+
+def in_years(time: datetime) -> datetime:
+    """The time, where it is one that all can hold. Raises ValueError where it is not.
+
+    What counts nanoseconds since 1970, as pandas and DuckDB's epoch_ns do, ends in 2262.
+    """
+    if not 1970 <= time.year <= 2261:
+        raise ValueError("should be a time of the years 1970 to 2261")
+    return time
 
 
 def _utc(value: object) -> datetime:
     # The source writes UTC without a zone, to the microsecond: 2026-08-14T05:38:44.902912.
     if not isinstance(value, str) or len(value) < 19 or value[10] != "T":
         raise ValueError("should be a time like 2026-08-14T05:38:44.902912")
-    time = datetime.fromisoformat(value)
-    try:
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except OverflowError as error:
-        raise ValueError("is a time beyond all calendars") from error
+    time = in_years(datetime.fromisoformat(value))
+    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 Time = Annotated[datetime, BeforeValidator(_utc)]
+
+
+def _as_json(value: object) -> str | None:
+    try:
+        return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError as error:
+        raise ValueError(f"can't be kept as JSON ({error})") from error
+
+
+Json = Annotated[Any, AfterValidator(_as_json)]
+
+
+def _as_text(value: object) -> str | None:
+    if not isinstance(value, str):
+        return _as_json(value)
+    value.encode()  # Half a pair of UTF-16 is no text that Arrow can keep.
+    return value
+
+
+# Text; what is served in its place, as a number or an object, as JSON.
+Said = Annotated[Any, AfterValidator(_as_text)]
 
 _read = with_config(ConfigDict(strict=True, extra="ignore"))
 
@@ -53,6 +102,7 @@ class ConstantAxis(TypedDict):
 
     type: Literal["const"]
     value: Integer
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -60,6 +110,7 @@ class VariableAxis(TypedDict):
     """An axis whose value each workload says."""
 
     type: Literal["var"]
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -68,6 +119,7 @@ class DerivedAxis(TypedDict):
 
     type: Literal["expr"]
     expression: Text
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -76,6 +128,7 @@ class Argument(TypedDict):
 
     shape: NotRequired[list[Count | Text] | None]
     dtype: Text
+    description: NotRequired[AnyText | None]
 
 
 @_read
@@ -111,7 +164,7 @@ class Workload(TypedDict):
 
 @_read
 class Submission(TypedDict):
-    """One submission of a listing."""
+    """One submission; `review` and `collection` are its fields `review_...` and `collection_...`."""
 
     id: Count
     kernel_id: Count
@@ -130,6 +183,17 @@ class Submission(TypedDict):
     fast_1_total: NotRequired[Count | None]
     submitted_at: NotRequired[Time | None]
     finished_at: NotRequired[Time | None]
+    started_at: NotRequired[Time | None]
+    result_available_at: NotRequired[Time | None]
+    user_id: NotRequired[Said]
+    original_filename: NotRequired[Said]
+    error_log: NotRequired[Said]
+    disqualification_reason: NotRequired[Said]
+    disqualification_source: NotRequired[Said]
+    disqualified_at: NotRequired[Time | None]
+    benchmark_results: NotRequired[Json]
+    review: NotRequired[Json]
+    collection: NotRequired[Json]
 
 
 @_read
@@ -147,6 +211,7 @@ class ListedKernel(TypedDict):
 
     id: Count
     name: Text
+    submission_count: NotRequired[SubmissionCount | None]
 
 
 @_read
@@ -160,6 +225,7 @@ _KERNEL = TypeAdapter(Kernel).validator
 _WORKLOAD = TypeAdapter(Workload).validator
 _SUBMISSION = TypeAdapter(Submission).validator
 _MODE = TypeAdapter(AnyText | None, config=ConfigDict(strict=True)).validator
+_COUNT = TypeAdapter(Count, config=ConfigDict(strict=True)).validator
 _LISTING = TypeAdapter(Listing).validator
 _LISTED_KERNEL = TypeAdapter(ListedKernel).validator
 _KERNEL_LISTING = TypeAdapter(KernelListing).validator
@@ -175,6 +241,7 @@ _BESIDE = {
         "evaluation_stack_version", "latency_ms", "sol_score", "avg_speedup", "fast_1_count", "fast_1_total",
         "submitted_at", "finished_at",
     },
+    "listed kernel": frozenset({"submission_count"}),
 }  # fmt: skip
 # What a submission must say that is no run by its own word.
 _SAYS_NO_RUN = frozenset({"id", "kernel_id", "status", "is_correct", "is_disqualified"})
@@ -182,18 +249,20 @@ _SAYS_NO_RUN = frozenset({"id", "kernel_id", "status", "is_correct", "is_disqual
 # The one mode in which the leaderboard publishes a submission.
 _PUBLIC_MODE = "release"
 
+# Fields of a submission that are kept together, as JSON, by how their names begin.
+_FAMILIES = ("review", "collection")
+
 # The fields that are known, by where they stand; those that are kept with the page and not used (DESIGN §3)
 # are among them.
 _KNOWN = {
     "": frozenset({"data"}),
     "data.kernels[]": frozenset({"id", "name", "title", "gpu_types", "tags", "submission_count"}),
     "data.axes.*": frozenset({"type", "value", "expression", "description"}),
-    "data.inputs.*": frozenset({*Argument.__annotations__, "description"}),
-    "data.outputs.*": frozenset({*Argument.__annotations__, "description"}),
+    "data.inputs.*": frozenset(Argument.__annotations__),
+    "data.outputs.*": frozenset(Argument.__annotations__),
     "data.workloads[]": frozenset(Workload.__annotations__),
-    "data.submissions[]": frozenset(Submission.__annotations__) | {
-        "type", "user_id", "kernel_name", "kernel_title", "benchmark_results", "disqualified_at", "error_log",
-        "original_filename", "started_at", "profiling_results", "run_log",
+    "data.submissions[]": frozenset(Submission.__annotations__).difference(_FAMILIES) | {
+        "type", "kernel_name", "kernel_title", "profiling_results", "run_log",
     },
 }  # fmt: skip
 _KNOWN_OF_DATA = {
@@ -224,7 +293,9 @@ class Records:
 
     `kernel` is a row of source_kernels and `workloads` rows of source_workloads; `submissions` are rows of
     source_submissions that have no outcome yet; `quarantine` and `drift` rows of the tables of that name.
-    `unread` are submissions that could not be read, each by its id with the digest of the page that lists it.
+    `unread` are submissions that could not be read, each by its id with the digest of the page that lists it;
+    `held` are all that stand on the pages, by id, or by page and place where they have none; `total` is how
+    many there are by the last listing.
     """
 
     kernel: Row | None = None
@@ -233,6 +304,8 @@ class Records:
     quarantine: list[Row] = field(default_factory=list)
     drift: list[Row] = field(default_factory=list)
     unread: dict[int, str] = field(default_factory=dict)
+    held: set[object] = field(default_factory=set)
+    total: int | None = None
 
 
 def read_kernel(kernel_id: int, pages: Iterable[Page]) -> Records:
@@ -277,9 +350,14 @@ def merged(readings: Iterable[Records]) -> Records:
         for row in records.submissions:
             submissions[row["submission_id"]] = row
             whole.unread.pop(row["submission_id"], None)
+        whole.held |= records.held
+        whole.total = whole.total if records.total is None else records.total
     if any(row["item"] == "page" for row in whole.quarantine):
         return Records(quarantine=whole.quarantine, drift=whole.drift)
     whole.submissions = list(submissions.values())
+    if whole.kernel:
+        counts = {"submission_total": whole.total, "submissions_held": len(whole.held)}
+        whole.kernel = {**whole.kernel, **counts}
     return whole
 
 
@@ -294,10 +372,11 @@ def read_kernel_listing(page: Page) -> tuple[dict[int, str], Records]:
     listed: set[int] = set()
     for position, item in enumerate(_valid(_KERNEL_LISTING, answer["data"])["kernels"]):
         try:
-            kernel = _valid(_LISTED_KERNEL, item)
+            kernel, problems = _taken(_LISTED_KERNEL, item, _BESIDE["listed kernel"])
         except Unreadable as problem:
             reading.quarantine(_item("kernel", item), str(problem), position)
             continue
+        reading.leave_out(f"kernel {kernel['id']}", problems)
         first_name = names.setdefault(kernel["id"], kernel["name"])
         if kernel["id"] in listed:
             other = "" if first_name == kernel["name"] else f", here as {_shown(kernel['name'])}"
@@ -313,12 +392,12 @@ def submission_counts(page: Page) -> dict[int, int]:
 
     Raises Unreadable where the page holds no such answer.
     """
-    items = _valid(_KERNEL_LISTING, read_answer(page)["data"])["kernels"]
-    return {
-        item["id"]: item["submission_count"]
-        for item in reversed(items)  # Of two with one id the first counts.
-        if isinstance(item, dict) and _id_of(item) is not None and _is_count(item.get("submission_count"))
-    }
+    counts: dict[int, int | None] = {}
+    for item in _valid(_KERNEL_LISTING, read_answer(page)["data"])["kernels"]:
+        with suppress(Unreadable):
+            kernel, _ = _taken(_LISTED_KERNEL, item, _BESIDE["listed kernel"])
+            counts.setdefault(kernel["id"], kernel.get("submission_count"))  # Of two the first counts.
+    return {kernel_id: count for kernel_id, count in counts.items() if count is not None}
 
 
 def read_listing(page: Page) -> Listing:
@@ -328,6 +407,18 @@ def read_listing(page: Page) -> Listing:
     """
     listing: Listing = _valid(_LISTING, read_answer(page)["data"])
     return listing
+
+
+# What has yet to end; of PENDING_RESULT, the evaluation has, and the result is held back for some minutes.
+_UNDER_WAY = re.compile("PENDING|QUEUED|RUNNING")
+
+
+def is_over(item: Any) -> bool:
+    """Whether a submission, as a page of `/submissions` lists it, is over: no result of it is to follow."""
+    status = item.get("status") if isinstance(item, dict) else None
+    if not isinstance(status, str) or status == "COMPLETED":
+        return True
+    return item.get("finished_at") is not None and not _UNDER_WAY.search(status)
 
 
 def read_answer(page: Page) -> Any:
@@ -377,6 +468,18 @@ def is_public(item: Any) -> bool:
     return not isinstance(item, dict) or bool(item.get("submission_mode", _PUBLIC_MODE) == _PUBLIC_MODE)
 
 
+def _with_families(item: Any) -> Any:
+    """A submission with the fields that are kept together."""
+    if not isinstance(item, dict):
+        return item
+    families: dict[str, dict[str, Any]] = {}
+    for name, value in item.items():
+        family = name.partition("_")[0]
+        if value is not None and family in _FAMILIES and name != family:
+            families.setdefault(family, {})[name.removeprefix(f"{family}_")] = value
+    return item | dict.fromkeys(_FAMILIES) | families
+
+
 def in_words(problem: Exception) -> str:
     """Why something can't be read, in a sentence: the first thing that is wrong, and how many more."""
     if not isinstance(problem, ValidationError):
@@ -396,16 +499,38 @@ def _said(errors: Sequence[Any]) -> str:
 def _taken(validator: Any, item: Any, beside: Set[str]) -> tuple[Any, dict[str, str]]:
     """An item without those of the fields `beside` that can't be read, and what is wrong with each of them.
 
-    Raises Unreadable where something else of it can't be read.
+    So are descriptions of what stands in it. Raises Unreadable where something else of it can't be read.
     """
     try:
         return validator.validate_python(item), {}
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        if needed := [each for each in errors if not each["loc"] or each["loc"][0] not in beside]:
+        paths = [_path_beside(each["loc"], beside) for each in errors]
+        if () in paths:
+            needed = [each for each, path in zip(errors, paths, strict=True) if not path]
             raise Unreadable(_said([*needed, *(each for each in errors if each not in needed)])) from error
-        problems = {str(each["loc"][0]): _said([each]) for each in reversed(errors)}
-        return _valid(validator, {name: item[name] for name in item if name not in problems}), problems
+        said = zip(reversed(paths), map(_said, ([each] for each in reversed(errors))), strict=True)
+        return _valid(validator, _without(item, paths)), {".".join(path): problem for path, problem in said}
+
+
+def _path_beside(place: tuple[int | str, ...], beside: Set[str]) -> tuple[str, ...]:
+    """The field that costs no more than itself where this place is wrong; none, where that costs the item."""
+    names = tuple(map(str, place))
+    if names and names[0] in beside:
+        return names[:1]
+    # An axis is of one kind of three, and pydantic names that too, before the name of the field.
+    return (*names[:2], names[-1]) if len(names) > 2 and names[-1] == "description" else ()
+
+
+def _without(item: Any, paths: Iterable[tuple[str, ...]]) -> Any:
+    """An object without some of its fields, or of the objects in it."""
+    rest = dict(item)
+    for name, *inner in paths:
+        if inner:
+            rest[name] = _without(rest[name], [tuple(inner)])
+        else:
+            rest.pop(name, None)
+    return rest
 
 
 def _submission(item: Any) -> tuple[Row, dict[str, str]]:
@@ -414,10 +539,12 @@ def _submission(item: Any) -> tuple[Row, dict[str, str]]:
     Raises Unreadable where it can't be read.
     """
     if is_public(item):
-        return _taken(_SUBMISSION, item, _beside(item))
-    if not _is_count(item.get("id")):
-        raise Unreadable("it is not public, and its id can't be read")
+        return _taken(_SUBMISSION, _with_families(item), _beside(item))
     problems = {}
+    try:
+        _COUNT.validate_python(item.get("id"))
+    except ValidationError as error:
+        raise Unreadable("it is not public, and its id can't be read") from error
     try:
         _MODE.validate_python(item["submission_mode"])
     except ValidationError:
@@ -491,13 +618,17 @@ class _Reading:
         """Read a page of `/submissions` into rows; of two with one id the last is right."""
         page_digest = self.source["page_digest"]
         rows: dict[int, Row] = {}
+        listing = _valid(_LISTING, data)
+        self.records.total = listing["total"]
         places: dict[int, int] = {}
-        for position, item in enumerate(_valid(_LISTING, data)["submissions"]):
+        for position, item in enumerate(listing["submissions"]):
+            submission_id = _id_of(item)
+            self.records.held.add((page_digest, position) if submission_id is None else submission_id)
             try:
                 row, problems = _submission(item)
             except Unreadable as problem:
                 self.quarantine(_item("submission", item), str(problem), position)
-                if (submission_id := _id_of(item)) is not None:
+                if submission_id is not None:
                     self.records.unread[submission_id] = page_digest
                     rows.pop(submission_id, None)
                 continue
@@ -607,10 +738,6 @@ def _item(noun: str, item: Any) -> str:
 def _id_of(item: Any) -> int | None:
     identifier = item.get("id") if isinstance(item, dict) else None
     return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _dumps(value: Any) -> str:

@@ -151,7 +151,10 @@ class DirectorySource(SavedSource):
             modified = path.stat().st_mtime_ns // 1000
         except OSError as error:
             raise SourceError(f"{locator}: {path} can't be read ({error.strerror})") from error
-        fetched_at = datetime.fromtimestamp(modified // 10**6, UTC).replace(microsecond=modified % 10**6)
+        try:
+            fetched_at = datetime.fromtimestamp(modified // 10**6, UTC).replace(microsecond=modified % 10**6)
+        except (ValueError, OverflowError, OSError):
+            fetched_at = datetime.fromtimestamp(0, UTC)  # A file system can hold times that no calendar has.
         return Page(locator, body, fetched_at, resolved_locator=path.as_uri())
 
 

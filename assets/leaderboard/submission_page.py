@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import orjson
 
-from assets.leaderboard.records import Row, Unreadable
+from assets.leaderboard.records import Row, Unreadable, in_years
 from assets.leaderboard.saved_text import CELL, EDGE, END_OF_TABLE, SavedText, plain
 
 MOST_ROWS = 10_000
@@ -493,8 +493,10 @@ def _time(text: str | None) -> datetime | None:
         offset = "+00:00" if is_utc else f"{sign}{int(hours):02}:{minutes or '00'}"
         seconds = "" if time.count(":") == 2 else ":00"
         microseconds = (fraction or "").ljust(6, "0")[:6]
-        return datetime.fromisoformat(f"{day}T{time}{seconds}.{microseconds}{offset}").astimezone(UTC)
+        return in_years(datetime.fromisoformat(f"{day}T{time}{seconds}.{microseconds}{offset}")).astimezone(
+            UTC
+        )
     except (ValueError, OverflowError):
         raise Unreadable(
-            f"{text[:60]!r} is no time with an offset, like 2026-09-15 09:16:06 UTC+08:00"
+            f"{text[:60]!r} is no time of 1970 to 2261 with an offset, like 2026-09-15 09:16:06 UTC+08:00"
         ) from None

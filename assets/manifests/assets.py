@@ -8,7 +8,7 @@ import dagster as dg
 from assets.leaderboard.assets import kernel_pages, kernels
 from assets.leaderboard.drift import confirmed
 from assets.leaderboard.inbox import READER_VERSION, InboxError, new_files, take_in
-from assets.leaderboard.kernel_pages import kernel_listing
+from assets.leaderboard.kernel_pages import kernel_listing, with_listing
 from assets.leaderboard.snapshots import SnapshotError
 from assets.manifests.case_runs import COLLECTED, MATCHER_VERSION, make_case_runs, page_states, stages_of
 from assets.manifests.kernel_manifests import CODE_VERSION, make_all_manifests
@@ -20,7 +20,7 @@ from pipelines.resources import Pipeline
 from pipelines.table_assets import collected_tables, table_result, table_spec
 from warehouse.parquet import collect, write_table
 from warehouse.parts import PartError, locked_parts
-from warehouse.tables import DRIFT, PAGES
+from warehouse.tables import DRIFT, PAGES, SOURCE_KERNELS
 
 GROUP = "manifests"
 
@@ -94,7 +94,11 @@ def kernel_cases(context: dg.AssetExecutionContext, pipeline: Pipeline) -> dg.Ma
         )
 
 
-tables = collected_tables("tables", GROUP, {table: stages_of(table) for table in COLLECTED if table != DRIFT})
+tables = collected_tables(
+    "tables",
+    GROUP,
+    {table: stages_of(table) for table in COLLECTED if table not in (DRIFT, SOURCE_KERNELS)},
+)
 
 
 @dg.multi_asset(
@@ -109,3 +113,17 @@ def drift_table(context: dg.AssetExecutionContext, pipeline: Pipeline) -> Iterat
             rows = collect(home, DRIFT, stages_of(DRIFT))
             rows = confirmed(rows, collect(home, PAGES, stages_of(PAGES)))
         yield table_result(home, DRIFT, write_table(home, DRIFT, rows))
+
+
+@dg.multi_asset(
+    specs=[table_spec(SOURCE_KERNELS, ["kernel_listing", "kernel_manifests"], GROUP)], pool=PUBLISHING
+)
+def source_kernels_table(
+    context: dg.AssetExecutionContext, pipeline: Pipeline
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """The kernels as their pages define them; whether one is listed, and with how many submissions."""
+    home = pipeline.kept()
+    with alone_in(PUBLISHING, context):
+        with locked_parts(home, all_of_them=True):
+            rows = with_listing(collect(home, SOURCE_KERNELS, stages_of(SOURCE_KERNELS)), home)
+        yield table_result(home, SOURCE_KERNELS, write_table(home, SOURCE_KERNELS, rows))

@@ -85,13 +85,20 @@ def test_the_time_for_machines_counts_where_the_one_for_people_has_no_offset() -
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-09-15 09:16:06", "15.09.2026 09:16 UTC", "2026-13-01 00:00 Z", "0001-01-01 00:00 +14:00"]
+    "text",
+    [
+        *("2026-09-15 09:16:06", "15.09.2026 09:16 UTC", "2026-13-01 00:00 Z"),
+        *("0001-01-01 00:00 +14:00", "9999-12-31 23:59:59 UTC"),
+    ],
 )
-def test_a_time_that_does_not_say_of_which_zone_it_is_is_none_and_the_page_still_counts(text: str) -> None:
+def test_a_time_without_a_zone_or_out_of_range_is_none_and_the_page_still_counts(text: str) -> None:
     said = read(page().but(evaluation_finished=text).html())
     assert said.details["evaluation_finished"] is None
     assert said.problems == [
-        ("evaluation finished", f"{text!r} is no time with an offset, like 2026-09-15 09:16:06 UTC+08:00")
+        (
+            "evaluation finished",
+            f"{text!r} is no time of 1970 to 2261 with an offset, like 2026-09-15 09:16:06 UTC+08:00",
+        )
     ]
     assert len(said.cases) == 16
 

@@ -121,6 +121,24 @@ def test_gzip_is_asked_for_and_undone(server: LeaderboardServer) -> None:
     assert answer.page.body == server.answer("/kernels").body
 
 
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (gzip.compress(b'{"data": ') + gzip.compress(b"[1]}"), "gzip"),
+        (gzip.compress(b'{"data": ') + EMPTY_GZIP * 1_000 + gzip.compress(b"[1]}"), "gzip"),
+        (gzip.compress(b'{"data": [1]}'), "x-gzip"),
+    ],
+    ids=["two members", "members of nothing between them", "x-gzip"],
+)
+def test_whatever_is_legal_gzip_is_undone(server: LeaderboardServer, body: bytes, encoding: str) -> None:
+    server.misbehave("/kernels", encoded(body, encoding))
+    with client_of(server) as client:
+        answer = client.get("/kernels")
+    assert (answer.tries, answer.problem) == (1, None)
+    assert answer.page is not None
+    assert answer.page.body == b'{"data": [1]}'
+
+
 @pytest.mark.parametrize("validator", ["etag", "last_modified"])
 def test_an_unchanged_page_costs_a_304(server: LeaderboardServer, validator: str) -> None:
     with client_of(server) as client:
@@ -243,10 +261,11 @@ def test_backoff_doubles_with_jitter(server: LeaderboardServer) -> None:
         encoded(b"not gzip"),
         encoded(gzip.compress(b"{}" * 1000)[:-9]),
         encoded(gzip.compress(b"{}") + b"more"),
+        encoded(gzip.compress(b"{}") + gzip.compress(b"{}")[:-9]),
     ],
     ids=[
         *("408", "429", "500", "503", "hang", "dropped", "dropped in the body", "length too long"),
-        *("not gzip", "gzip cut off", "gzip with more behind"),
+        *("not gzip", "gzip cut off", "gzip with more behind", "second member cut off"),
     ],
 )
 def test_a_fault_that_passes_is_survived(server: LeaderboardServer, fault: Fault) -> None:
@@ -545,11 +564,12 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
     "fault",
     [
         gzip_bomb(20_000_000),
+        encoded(EMPTY_GZIP * 2 + gzip.compress(b" " * 60_000) * 300),
         large(200_000),
         # Thirty thousand blocks of nothing: small when decompressed, yet never at an end.
         encoded(EMPTY_GZIP[:10] + b"\x00\x00\x00\xff\xff" * 30_000 + EMPTY_GZIP[10:]),
     ],
-    ids=["gzip bomb", "large body", "gzip of nothing"],
+    ids=["gzip bomb", "gzip bomb in parts", "large body", "gzip of nothing"],
 )
 def test_a_body_over_the_cap_is_refused(server: LeaderboardServer, fault: Fault) -> None:
     server.misbehave("/kernels", fault)

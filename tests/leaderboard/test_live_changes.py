@@ -288,7 +288,7 @@ def test_a_change_of_a_field_that_is_not_read_is_no_other_version(
     tiny_server: LeaderboardServer, home: Home
 ) -> None:
     crawled(tiny_server, home)
-    tiny_server.change(2, error_log="a warning")
+    tiny_server.change(2, run_log="a warning")
     crawled(tiny_server, home)
     assert len(versions(home, 2)) == 1
 

@@ -142,6 +142,44 @@ def test_a_row_that_comes_twice_is_right_as_it_came_last(crawled: LeaderboardSer
     assert disqualified(home) == [120]
 
 
+@pytest.mark.parametrize("status", ["PENDING", "RUNNING", "PENDING_RESULT"])
+@pytest.mark.parametrize("submission_id", [118, 60, 1], ids=["first page", "second page", "last page"])
+def test_what_was_not_over_is_seen_when_it_is(
+    crawled: LeaderboardServer, home: Home, status: str, submission_id: int
+) -> None:
+    crawled.change(submission_id, status=status, finished_at=None)
+    second(crawled, home, incremental=False)
+    crawled.change(submission_id, status="COMPLETED", latency_ms=0.25, finished_at="2026-08-14T05:38:44")
+    second(crawled, home, incremental=True)
+    rows = read_kernel(1, map(Pages(home, TINY).read, Pages(home, TINY).current)).submissions
+    (row,) = [row for row in rows if row["submission_id"] == submission_id]
+    assert (row["status"], row["latency_ms"]) == ("COMPLETED", 0.25)
+    assert second(crawled, home, incremental=True) == ["/kernels"]
+
+
+def test_what_is_not_over_yet_costs_the_pages_up_to_it(crawled: LeaderboardServer, home: Home) -> None:
+    crawled.change(60, status="RUNNING")
+    second(crawled, home, incremental=False)
+    pages = Pages(home, TINY).current
+    assert second(crawled, home, incremental=True)[1:] == [asked(crawled, offset) for offset in (0, 50, 0)]
+    assert Pages(home, TINY).current == pages
+
+
+def test_a_submission_that_failed_is_over(crawled: LeaderboardServer, home: Home) -> None:
+    crawled.change(60, status="FAILED", finished_at="2026-08-14T05:38:44")
+    second(crawled, home, incremental=False)
+    assert second(crawled, home, incremental=True) == ["/kernels"]
+
+
+def test_a_kernel_whose_bytes_are_lost_is_fetched_whole_by_an_increment_too(
+    crawled: LeaderboardServer, home: Home
+) -> None:
+    row = Pages(home, TINY).current[2]
+    Snapshots(home.snapshots).path(row["page_digest"]).unlink()
+    second(crawled, home, incremental=True)
+    assert Pages(home, TINY).is_stored(row)
+
+
 def test_a_full_crawl_finds_an_old_row_that_changed_and_tidies_up(
     crawled: LeaderboardServer, home: Home
 ) -> None:

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from assets.leaderboard.records import Records, Unreadable, read_answer, read_kernel, read_kernel_listing
+from assets.leaderboard.records import (
+    Records,
+    Unreadable,
+    read_answer,
+    read_kernel,
+    read_kernel_listing,
+    submission_counts,
+)
 from assets.leaderboard.snapshots import Page
 from tests.examples import SERVED, Kernel, Row, answer, page
 
@@ -210,8 +217,11 @@ def test_what_is_not_used_may_be_nested_deep(gemm: Kernel) -> None:
     assert ids(records) == [32884, 32777, 31712]
 
 
-@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])
-def test_a_time_beyond_all_calendars_costs_its_submission(gemm: Kernel, time: str) -> None:
+@pytest.mark.parametrize(
+    "time",
+    ["0001-01-01T00:00:00+01:00", "1969-12-31T23:59:59", "2262-01-01T00:00:00", "9999-12-31T23:59:59-01:00"],
+)
+def test_a_time_out_of_range_costs_its_submission(gemm: Kernel, time: str) -> None:
     gemm.submissions[0]["finished_at"] = time
     assert set_aside(gemm.read()).keys() == {"submission 32884"}
 
@@ -401,6 +411,87 @@ def test_a_submission_that_stands_twice_on_a_page_counts_as_it_stands_last(gemm:
     assert [row["is_disqualified"] for row in records.submissions if row["submission_id"] == 32884] == [True]
 
 
+# One bad field that no manifest needs.
+
+
+@pytest.mark.parametrize(
+    ("place", "field", "value", "reason"),
+    [
+        ("definition", "baseline_latency_ms", 1e300, "should be 0, or between 1e-15 and 1e15 in size"),
+        ("workloads", "sol_ms", "0.1", "Input should be a valid number"),
+        ("workloads", "sol_ms", float("nan"), "Input should be a finite number"),
+        ("workloads", "sol_ms", 5e-324, "should be 0, or between 1e-15 and 1e15 in size"),
+        ("submissions", "started_at", "9999-12-31T23:59:59", "should be a time of the years 1970 to 2261"),
+        (
+            "submissions",
+            "benchmark_results",
+            json.loads("[" * 300 + "]" * 300),
+            "can't be kept as JSON",
+        ),
+        ("submissions", "error_log", "\ud800", "surrogates not allowed"),
+    ],
+)
+def test_a_field_that_no_manifest_needs_costs_only_itself(
+    gemm: Kernel, place: str, field: str, value: Any, reason: str
+) -> None:
+    of = gemm.definition if place == "definition" else getattr(gemm, place)[1]
+    of[field] = value
+    name = {"definition": "kernel", "workloads": "workload 1", "submissions": "submission 32777"}[place]
+    ((item, problem),) = set_aside(gemm.read()).items()
+    assert item == f"{field} of {name}"
+    assert reason in problem
+    assert problem.endswith("the field is left out")
+    tables = gemm.tables()
+    assert [row["outcome"] for row in tables["source_submissions"]] == ["run", "run", "run"]
+    table = {"definition": "source_kernels", "workloads": "source_workloads"}.get(place, "source_submissions")
+    assert tables[table][place != "definition"][field] is None
+
+
+def test_a_description_that_is_no_text_costs_only_itself(gemm: Kernel) -> None:
+    gemm.definition["axes"]["M"]["description"] = 7
+    records = gemm.read()
+    assert set_aside(records).keys() == {"axes.M.description of kernel"}
+    assert records.kernel
+    assert json.loads(records.kernel["axes"])["M"] == {"type": "var"}
+
+
+# What the source says beyond what manifests need.
+
+
+def test_axes_and_arguments_keep_their_descriptions_and_the_operation_its_digest(gemm: Kernel) -> None:
+    before = gemm.tables()["operations"][0]["operation_digest"]
+    gemm.definition["axes"]["M"]["description"] = "rows"
+    gemm.definition["inputs"]["a"]["description"] = "left"
+    tables = gemm.tables()
+    kernel = tables["source_kernels"][0]
+    assert json.loads(kernel["axes"])["M"]["description"] == "rows"
+    assert json.loads(kernel["inputs"])["a"]["description"] == "left"
+    assert tables["operations"][0]["operation_digest"] == before
+
+
+def test_a_submission_keeps_what_people_ask_for(gemm: Kernel) -> None:
+    gemm.submissions[0] |= {
+        "is_disqualified": True,
+        "disqualification_reason": "caches its results",
+        "disqualification_source": {"reviewer": "a person"},
+        "disqualified_at": "2026-08-20T10:00:00",
+        "review_status": "done",
+        "review_score": 2,
+        "collection_id": None,
+        "benchmark_results": [{"ms": 1}],
+        "user_id": 12,
+    }
+    row = gemm.tables()["source_submissions"][0]
+    assert row["outcome"] == "DISQUALIFIED"
+    assert row["disqualification_reason"] == "caches its results"
+    assert row["disqualification_source"] == '{"reviewer":"a person"}'
+    assert row["disqualified_at"] == datetime(2026, 8, 20, 10, tzinfo=UTC)
+    assert row["review"] == '{"score":2,"status":"done"}'
+    assert row["collection"] is None
+    assert row["benchmark_results"] == '[{"ms":1}]'
+    assert row["user_id"] == "12"
+
+
 # One unreadable page.
 
 
@@ -541,8 +632,8 @@ def test_each_page_notes_what_it_has(gemm: Kernel) -> None:
 
 def test_fields_that_are_kept_but_not_used_are_no_drift(gemm: Kernel) -> None:
     unused = "type user_id kernel_title collection_id collection_submission_id collection_title"
-    unused += " benchmark_results disqualification_reason disqualified_at error_log original_filename"
-    unused += " started_at profiling_results run_log"
+    unused += " benchmark_results disqualification_reason error_log original_filename"
+    unused += " profiling_results run_log"
     for field in unused.split():
         gemm.submissions[0][field] = {"anything": [1, "at", None]}
     records = gemm.read()
@@ -599,6 +690,15 @@ def test_of_a_kernel_that_is_listed_under_two_names_the_first_counts() -> None:
         "kernel 1 at 1": "its id is listed before, as 'a', and counts as that, here as 'b'",
         "kernel at 2": "id: Input should be a valid integer, not True",
     }
+
+
+@pytest.mark.parametrize("count", [-1, 10**19, 1.5, True])
+def test_a_count_out_of_range_is_absent_and_its_kernel_is_listed(count: Any) -> None:
+    listing = answer("/kernels", {"kernels": [{"id": 1, "name": "a", "submission_count": count}]})
+    names, records = read_kernel_listing(listing)
+    assert names == {1: "a"}
+    assert set_aside(records).keys() == {"submission_count of kernel 1"}
+    assert submission_counts(listing) == {}
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"data": []}', b'{"data": {"kernels": {}}}', b"{}"])

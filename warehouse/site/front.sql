@@ -25,7 +25,7 @@ open_kernels as (
         kernel_page(slug, operation_digest) as kernel_page
     from kernel_stacks
     left join operations using (kernel_id)
-    where is_newest and runs = 0
+    where is_newest and runs = 0 and is_open
 ),
 listed as (
     select *, null as submissions from groups
@@ -66,6 +66,8 @@ select
             'groups': (select count(*) from named_groups),
             'projects': (select count(*) from projects),
             'open_kernels': (select count(*) from open_kernels),
+            'gone_kernels': (select count(*) from gone_kernels),
+            'incomplete_kernels': (select count(*) from source_kernels where submissions_missing > 0),
             'disagreeing_groups': (select count(*) from order_disagreement where discordant_pairs > 0)
         }
     ) as counts,

@@ -37,6 +37,11 @@ kernel_workloads as (
     from source_workloads
     group by kernel_id
 ),
+kernel_no_runs as (
+    select kernel_id, list(no_runs order by submission_id desc) as no_runs
+    from (select * replace (left(why, 300) as why) from no_runs) as no_runs
+    group by kernel_id
+),
 kernel_case_runs as (
     select
         operation_digest,
@@ -67,16 +72,22 @@ select
     source_kernels.description,
     source_kernels.gpu_types,
     source_kernels.sol_is_dummy,
+    gone_kernels.gone_since,
+    source_kernels.submissions_held,
+    source_kernels.submissions_missing,
     sol_geomean_ms,
     baseline_geomean_ms,
     coalesce(groups, []) as groups,
     coalesce(open_stacks, []) as open_stacks,
     coalesce(workloads, []) as workloads,
-    coalesce(case_runs, []) as case_runs
+    coalesce(case_runs, []) as case_runs,
+    coalesce(kernel_no_runs.no_runs, []) as no_runs
 from operations
 left join source_kernels using (kernel_id)
+left join gone_kernels on gone_kernels.kernel = operations.name
 left join kernel_bounds using (kernel_id)
 left join kernel_groups using (operation_digest)
 left join open_stacks using (kernel_id)
 left join kernel_workloads using (kernel_id)
 left join kernel_case_runs using (operation_digest)
+left join kernel_no_runs using (kernel_id)
