@@ -1,5 +1,15 @@
 -- Views for people, over the warehouse's tables. They say `case`, not `if`, which older DuckDBs would not find.
 
+create view gone_kernels as
+select kernel_name as kernel, max(gone_since) as gone_since
+from source_kernels
+group by kernel_name
+-- One that came back under another id is not gone.
+having count(*) = count(gone_since)
+order by kernel;
+
+comment on view gone_kernels is 'one row per kernel that the leaderboard lists no more; its runs stay ranked, and count';
+
 create macro gap_closed(latency_ms, baseline_ms, bound_ms) as
     case when baseline_ms > bound_ms then (baseline_ms - latency_ms) / (baseline_ms - bound_ms) end;
 

@@ -1,14 +1,4 @@
--- Views of what the leaderboard says beside runs: which kernels it lists no more, why a submission is no run.
-
-create view gone_kernels as
-select kernel_name as kernel, max(gone_since) as gone_since
-from source_kernels
-group by kernel_name
--- One that came back under another id is not gone.
-having count(*) = count(gone_since)
-order by kernel;
-
-comment on view gone_kernels is 'one row per kernel that the leaderboard lists no more; its runs stay ranked, and count';
+-- Views of what the leaderboard says beside runs: why a submission is no run.
 
 create view no_runs as
 with problems as (
@@ -28,6 +18,7 @@ select
         when outcome = 'DISQUALIFIED'
             then concat_ws(', by ', coalesce(disqualification_reason, 'no reason is given'), disqualification_source)
         when outcome = 'QUARANTINED' then problem
+        when outcome = 'NOT_PUBLIC' then 'it is not public'
         when outcome = 'STATUS_PENDING_RESULT' then 'its result is held back'
         when error_log is not null then error_log
         when outcome = 'INCORRECT' then 'its results are not correct'

@@ -63,6 +63,8 @@ def test_a_kernel_is_read_as_the_source_says_it(gemm: Kernel) -> None:
         "baseline_latency_ms": 0.000835,
         "latency_unit": "ms",
         "sol_is_dummy": False,
+        "submission_total": 3,
+        "submissions_held": 3,
         "page_digest": gemm.definition_page().page_digest,
     }
 
