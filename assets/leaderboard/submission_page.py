@@ -205,7 +205,7 @@ class _Details:
     def _read_cells(self, rows: Sequence[list[str]]) -> None:
         """Read details in cells: label and value in turn along a row, or labels above their values."""
         unknown: list[str] = []
-        for cells, below in zip(rows, [*rows[1:], []], strict=True):
+        for cells, below in zip(rows, [*rows, []][1:], strict=True):
             labels = [_label_of(cell) for cell in cells]
             if len(cells) > 2 and all(labels):
                 for label, value in zip(labels, below, strict=False):
