@@ -37,7 +37,7 @@ from warehouse.files import written_aside
 from warehouse.home import Home
 from warehouse.parquet import add_view
 from warehouse.parts import parts_version, read_part
-from warehouse.tables import DIGESTS, PAGES, QUARANTINE, SAVED_PAGES, TABLES, Table
+from warehouse.tables import DIGESTS, ENTRIES_SET_ASIDE, PAGES, QUARANTINE, SAVED_PAGES, TABLES, Table
 
 
 @dataclass(frozen=True)
@@ -370,6 +370,14 @@ RANKING_CHECKS = [
         "something is new since this version published.",
         other_ranks,
     ),
+    Check(
+        "entries_set_aside",
+        "all_entries_count",
+        "Every decision and attestation by people counts; one that can't be applied now changes nothing, and "
+        "somebody has to look at it.",
+        "from entries_set_aside",
+        blocking=False,
+    ),
 ]
 
 
@@ -404,7 +412,7 @@ def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
 def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
     home = pipeline.kept()
-    tables = (*COLLECTED, *RANKING_TABLES)
+    tables = (*COLLECTED, *RANKING_TABLES, ENTRIES_SET_ASIDE)
     yield from _results(RANKING_CHECKS, home, tables, home.ranked, home.checked("rankings"))
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from pipelines.settings import Settings
+    from warehouse.home import Home as KeptHome
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -147,6 +148,7 @@ def ingest(
         except (SourceError, Unreadable, PartError, Busy, Failed) as problem:
             _fail(str(problem))
     show_summary(console, settings.kept(), outcome)
+    _say_set_aside(settings.kept())
     if outcome.stopped:
         left = outcome.kernels_not_reached
         _fail(f"fetching ended early, before {left} kernels were reached: {outcome.stopped}")
@@ -175,6 +177,7 @@ def rebuild(home: Home = None) -> None:
             made = run_rebuild(settings, instance)
         except (PartError, Busy, Failed) as problem:
             _fail(str(problem))
+    _say_set_aside(settings.kept())
     left = list(damage_to(settings.kept()))
     shown = [*made[:5], *([f"and {len(made) - 5} more"] if len(made) > 5 else [])]
     typer.echo(f"made anew: {', '.join(shown) or ('nothing' if left else 'nothing: all was whole')}")
@@ -211,6 +214,7 @@ def read(
                 run_saved_pages(_settings(home=home), instance)
             except (Busy, Failed) as problem:
                 _fail(f"the pages are kept, and the next run reads them; but {problem}")
+        _say_set_aside(kept)
     good = show_taken_in(console, kept, pages)
     for sentence in problems:
         _complain(sentence)
@@ -637,6 +641,14 @@ def _show_progress() -> None:
     handler = RichHandler(console=errors, show_path=False, show_level=False)
     log.handlers = [handler]
     log.setLevel(logging.INFO)
+
+
+def _say_set_aside(home: "KeptHome") -> None:
+    """Say which decisions and attestations can't count: somebody has to look at them."""
+    from assets.rankings.entries import entries_set_aside
+
+    for sentence in entries_set_aside(home):
+        _complain(sentence)
 
 
 def _fail(sentence: str, code: int = 1) -> NoReturn:

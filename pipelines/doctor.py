@@ -18,6 +18,7 @@ import orjson
 from rich.console import Console
 from rich.filesize import decimal as in_units
 
+from assets.rankings.entries import entries_set_aside
 from pipelines.damage import REBUILD, damage_to
 from pipelines.instance import dagster_home, dead_runs, instance_there, is_held, is_own
 from pipelines.own_runs import home_tag
@@ -33,6 +34,7 @@ _NEWER = (
     "`kernelindex ingest --source live` brings newer ones; the sample that ships with the project has none"
 )
 _INGEST = "run `kernelindex ingest`, or name another home, with --home or KERNELINDEX_HOME"
+_LOOK_AGAIN = "look at that entry again: until it is changed or can count, it does nothing"
 _CLEARED = "nothing: the next `kernelindex ingest` or `kernelindex rebuild` clears that away"
 
 
@@ -141,9 +143,9 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
             ((newest_page, quarantined),) = warehouse.execute(
                 "select max(fetched_at), (select count(*) from quarantine) from pages"
             ).fetchall()
+        findings = [Finding(problem, _LOOK_AGAIN) for problem in entries_set_aside(home)]
     except duckdb.Error:
         return None, []  # It is damaged, which is said already.
-    findings = []
     if home.version < VERSION or not is_current(home):
         problem = "the warehouse was made by another version of this project, or of other tables"
         findings.append(Finding(problem, REBUILD))

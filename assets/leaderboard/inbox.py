@@ -180,8 +180,8 @@ def fault(error: Exception) -> str:
     """What to say of a saved page at which our own code failed; no word of the page, which can be private."""
     at = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"the reader failed ({type(error).__name__} in {Path(at.filename).name}, line {at.lineno}): this is a "
-        "fault of the reader, not of the page; report it, with the file"
+        f"the reader failed ({type(error).__name__} in {Path(at.filename).name}, line {at.lineno}): this is "
+        "a fault of the reader, not of the page; report it, with the file"
     )
 
 
@@ -230,9 +230,7 @@ def _kept(home: Home, path: Path) -> str:
 
 
 def _read(home: Home, page_digest: str, files: list[Row]) -> SavedPage:
-    page = SavedPage(
-        {"page_digest": page_digest, "kind": "neither", "is_private": False}, files, [], [], []
-    )
+    page = SavedPage({"page_digest": page_digest, "kind": "neither", "is_private": False}, files, [], [], [])
     try:
         _read_into(page, home)
         _tables(page)  # What no table can hold is a fault too.

@@ -59,7 +59,7 @@ def fails(*_: object) -> None:
     raise ZeroDivisionError("what stands on the page")
 
 
-FAULT = r"^the reader failed \(ZeroDivisionError in test_inbox.py, line \d+\): this is a fault of the reader, "
+FAULT = r"^the reader failed \(ZeroDivisionError in test_inbox.py, line \d+\): this is a fault of the reader"
 
 
 def test_whatever_a_reader_raises_costs_its_file_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
