@@ -7,22 +7,22 @@ too.
 import os
 import platform
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
 import dagster as dg
 import duckdb
-import orjson
 from rich.console import Console
 from rich.filesize import decimal as in_units
+from rich.text import Text
 
 from assets.rankings.entries import entries_set_aside
 from pipelines.damage import REBUILD, damage_to
 from pipelines.instance import dagster_home, dead_runs, instance_there, is_held, is_own
 from pipelines.own_runs import home_tag
-from pipelines.terminal import printable_lines
+from pipelines.terminal import as_json
 from warehouse.build import is_current
 from warehouse.files import left_behind
 from warehouse.home import VERSION, Home
@@ -77,7 +77,7 @@ class Report:
 
     def as_json(self) -> str:
         """For scripts."""
-        return orjson.dumps(self, option=orjson.OPT_INDENT_2).decode()
+        return as_json(asdict(self))
 
 
 def examine(home: Home) -> Report:
@@ -114,8 +114,7 @@ def show(console: Console, report: Report) -> None:
     """Print a report for people."""
 
     def say(text: str = "") -> None:
-        # Names of files and pages hold anything.
-        console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)
+        console.print(Text(text), soft_wrap=True)
 
     say(", ".join(f"{name} {installed}" for name, installed in report.installed.items()))
     say(f"\n{report.home}, {in_units(report.free_bytes)} free")

@@ -1,7 +1,7 @@
 """What `kernelindex sql` does: run statements that can change nothing, and write what the last one gives.
 
-What goes to a terminal is made safe for it. CSV, JSON and Parquet hold the data as it is, for scripts: CSV
-that is safe for spreadsheets is an export.
+Tables and Markdown are for people, and do nothing to a terminal. CSV, JSON and Parquet hold the data as it is,
+for scripts; where CSV goes to a terminal it is made harmless. CSV that is safe for spreadsheets is an export.
 """
 
 import csv
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.answers import UNKNOWN, NoAnswer
-from pipelines.terminal import Column, as_json, plain, print_table, printable_lines
+from pipelines.terminal import Column, as_json, plain, print_table, printable
 from warehouse import WarehouseError, warehouse_file
 
 # What more there is, is for a program to read.
@@ -60,7 +60,7 @@ def show_result(console: Console, result: duckdb.DuckDBPyRelation) -> None:
     shown = [[UNKNOWN if value is None else _text(value) for value in row] for row in rows[:_SHOWN_ROWS]]
     if result.columns == ["explain_key", "explain_value"]:
         for _, explained in shown:
-            console.print(Text(printable_lines(explained)), soft_wrap=True)
+            console.print(Text(explained), soft_wrap=True)
         return
     numbers = [_NUMBER.fullmatch(str(type_)) is not None for type_ in result.types]
     columns = [
@@ -123,5 +123,5 @@ def _text(value: Any) -> str:
 
 def _markdown(value: Any) -> str:
     """A value in a cell of a Markdown table, in which none of its characters means anything."""
-    text = " ".join(_text(value).splitlines())
+    text = printable(" ".join(_text(value).splitlines()))
     return re.sub(r"([\\`*_\[\]|~<>&])", r"\\\1", text)

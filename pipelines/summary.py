@@ -11,6 +11,7 @@ from rich.text import Text
 
 from assets.leaderboard.pages import Tally
 from pipelines.run import Outcome
+from pipelines.terminal import printable
 from warehouse.home import Home
 
 LEADERS = """
@@ -47,7 +48,7 @@ def show_summary(console: Console, home: Home, outcome: Outcome) -> None:
         table.add_column(name, justify="right")
     for project, *numbers in leaders:
         # Names hold anything: as Text they are never markup.
-        table.add_row(Text(project), *map(str, numbers))
+        table.add_row(Text(printable(project)), *map(str, numbers))
     console.print(table)
 
     changed = ", ".join(outcome.changed_tables) or "nothing: all was there before"

@@ -91,7 +91,7 @@ def test_columns_of_one_name_are_told_apart(kernelindex: Kernelindex) -> None:
 def test_names_mean_nothing_in_markdown(kernelindex: Kernelindex) -> None:
     lines = kernelindex("sql", OF_HOSTILE, "--format", "markdown").lines
     assert lines[:2] == ["| project |", "| --- |"]
-    assert lines[2].startswith("| Mal\x1b\\[31mory \\[bold\\]=cmd()\\|\\`x\\` 1  \\<script\\>")
+    assert lines[2].startswith("| Mal\ufffd\\[31mory \\[bold\\]=cmd()\\|\\`x\\` 1  \\<script\\>")
 
 
 def test_parquet_has_the_types(kernelindex: Kernelindex) -> None:
