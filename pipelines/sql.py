@@ -1,7 +1,7 @@
 """What `kernelindex sql` does: run statements that can change nothing, and write what the last one gives.
 
-Tables and Markdown are for people, and do nothing to a terminal. CSV, JSON and Parquet hold the data as it is,
-for scripts; where CSV goes to a terminal it is made harmless. CSV that is safe for spreadsheets is an export.
+Tables and Markdown are for people, and do nothing to a terminal. CSV, JSON and Parquet are for scripts, and
+hold the data as it is; CSV that goes to a terminal is made harmless. CSV for spreadsheets is an export.
 """
 
 import csv

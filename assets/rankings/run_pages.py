@@ -19,7 +19,7 @@ import pyarrow as pa
 from assets.leaderboard.inbox import SavedPage, fault, saved_pages
 from assets.leaderboard.records import Row, Unreadable
 from assets.leaderboard.run_page import LATENCY, MANIFESTS, RunPage, read_run_page
-from assets.leaderboard.saved_text import read_saved_text
+from assets.leaderboard.saved_text import read_saved_text, visible
 from assets.leaderboard.snapshots import SnapshotError, Snapshots
 from assets.manifests.identity import NotCanonical, key_of
 from assets.manifests.normalise import METRIC_KEY
@@ -246,7 +246,7 @@ def _shown(page: RunPage, ours: Row) -> Iterator[Check]:
             yield _rounded(field, page.facts[field], exact)
     for field, text in facts(ours).items():
         if field in page.facts:
-            yield _equal(field, page.facts[field], text)
+            yield _equal(field, page.facts[field], text and visible(text))
     if "operation" in page.facts:
         yield _operation(page.facts["operation"], ours["kernel"])
 
