@@ -200,6 +200,8 @@ def _lines(text: str, blanks: str) -> Iterator[str]:
 
 def _of_markup(markup: str) -> SavedText:
     markup = _UNSEEN.sub("", markup)
+    if _UNSEEN.search(markup):  # No page has any: it was made for readers to fall over.
+        raise Unreadable("its comments are so placed that others begin where they are taken out")
     # A tag that never ends is where the file was cut off. It also costs html.parser quadratic time.
     unfinished = markup.find("<", markup.rfind(">") + 1)
     markup = markup if unfinished < 0 else markup[:unfinished]

@@ -185,6 +185,11 @@ def test_attributes_without_number_are_refused_before_they_cost_anything() -> No
     assert time.process_time() - start < 5
 
 
+@pytest.mark.parametrize("again", ["!--", "![x[", "!doctype ", "?", "script>"])
+def test_comments_that_others_begin_behind_are_refused_in_words(again: str) -> None:
+    assert "comments are so placed" in refused(f"<p>a<<!-- b -->{again}".encode() * 50_000)
+
+
 def test_elements_end_with_what_they_lie_in_and_with_the_page() -> None:
     text = read_saved_text(b"<div><svg><p>a</div>b<img><br/><p hidden>c<i>d</p>e</span><template>f")
     assert lines(text) == ["b", "e"]
