@@ -39,6 +39,7 @@ from warehouse.parquet import add_view
 from warehouse.parts import parts_version, read_part
 from warehouse.tables import (
     DIGESTS,
+    ENTRIES_SET_ASIDE,
     PAGES,
     QUARANTINE,
     SAVED_PAGES,
@@ -513,6 +514,14 @@ RANKING_CHECKS = [
         "something is new since this version published.",
         other_ranks,
     ),
+    Check(
+        "entries_set_aside",
+        "all_entries_count",
+        "Every decision and attestation by people counts; one that can't be applied now changes nothing, and "
+        "somebody has to look at it.",
+        "from entries_set_aside",
+        blocking=False,
+    ),
 ]
 
 
@@ -550,7 +559,7 @@ def check_manifests(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
 def check_rankings(pipeline: Pipeline) -> Iterator[dg.AssetCheckResult]:
     """What must hold before a warehouse is published."""
     home = pipeline.kept()
-    tables = (*COLLECTED, *RANKING_TABLES)
+    tables = (*COLLECTED, *RANKING_TABLES, ENTRIES_SET_ASIDE)
     yield from _results(RANKING_CHECKS, home, tables, home.ranked, home.checked("rankings"))
 
 

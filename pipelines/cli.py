@@ -6,20 +6,21 @@ take long to import: so each command imports what it needs.
 
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 import warehouse
 from pipelines.completion import names_of, runs
 from pipelines.disk import FULL, comes_of_full
 from pipelines.terminal import as_json as in_json
-from pipelines.terminal import printable_lines, screen
+from pipelines.terminal import console as new_console
+from pipelines.terminal import say, screen
 from warehouse.home import HomeError
 
 if TYPE_CHECKING:
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
 
     from pipelines.answers import Answer
     from pipelines.settings import Settings
+    from warehouse.home import Home as KeptHome
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-console = Console()
-errors = Console(stderr=True)
+console = new_console()
+errors = new_console(stderr=True)
 
 # The parts of `kernelindex --help`.
 FETCH, ASK, SHARE, OPERATE = "Fetch and publish", "Look things up", "Hand on", "Operate"
@@ -76,7 +78,7 @@ def _say_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(version("kernelindex-pipeline"))
+        say(version("kernelindex-pipeline"))
         raise typer.Exit
 
 
@@ -139,7 +141,7 @@ def ingest(
         contact=contact,
     )
     if dry_run:
-        typer.echo(_forecast_in_words(settings))
+        say(_forecast_in_words(settings))
         return
     if settings.source == "live" and not settings.may_fetch_live():
         _ask_for_consent(settings)
@@ -157,6 +159,7 @@ def ingest(
         except (SourceError, Unreadable, PartError, Busy, Failed) as problem:
             _fail(str(problem))
     show_summary(console, settings.kept(), outcome)
+    _say_set_aside(settings.kept())
     if outcome.stopped:
         left = outcome.kernels_not_reached
         _fail(f"fetching ended early, before {left} kernels were reached: {outcome.stopped}")
@@ -185,9 +188,10 @@ def rebuild(home: Home = None, accept_loss: AcceptLoss = False) -> None:
             made = run_rebuild(settings, instance)
         except (PartError, Busy, Failed) as problem:
             _fail(str(problem))
+    _say_set_aside(settings.kept())
     left = list(damage_to(settings.kept()))
     shown = [*made[:5], *([f"and {len(made) - 5} more"] if len(made) > 5 else [])]
-    typer.echo(f"made anew: {', '.join(shown) or ('nothing' if left else 'nothing: all was whole')}")
+    say(f"made anew: {', '.join(shown) or ('nothing' if left else 'nothing: all was whole')}")
     for damage in left:
         _complain(f"{damage.path}: {damage.problem}; {damage.next_step}")
     if left:
@@ -221,6 +225,7 @@ def read(
                 run_saved_pages(_settings(home=home), instance)
             except (Busy, Failed) as problem:
                 _fail(f"the pages are kept, and the next run reads them; but {problem}")
+        _say_set_aside(kept)
     good = show_taken_in(console, kept, pages)
     for sentence in problems:
         _complain(sentence)
@@ -246,7 +251,7 @@ def verify_pages(
     with _asking(home, code=2) as connection:
         verified = saved_pages.verify_files(connection, files)
     if as_json:
-        typer.echo(saved_pages.as_json(verified))
+        say(saved_pages.as_json(verified))
     else:
         saved_pages.show_verified(console, verified)
     verdicts = {saved_pages.verdict_of(page) for page in verified}
@@ -268,7 +273,7 @@ def show(run: Run, as_json: AsJson = False, home: Home = None) -> None:
     with _asking(home) as connection:
         found = run_of(connection, find(connection, run))
     if as_json:
-        typer.echo(in_json(for_scripts(found)))
+        say(in_json(for_scripts(found)))
     else:
         show_run(screen(), found)
 
@@ -304,11 +309,11 @@ def compare(
             _fail(str(problem))
         group = group_of(connection, one)
     if as_json:
-        typer.echo(in_json(asdict(comparison)))
+        say(in_json(asdict(comparison)))
     else:
         show_comparison(screen(), comparison, group)
         if other is None and comparison.run.rank == 1:
-            typer.echo("It is #1 of its group itself: beside it stands the best of the others.")
+            say("It is #1 of its group itself: beside it stands the best of the others.")
 
 
 @app.command(rich_help_panel=ASK)
@@ -479,8 +484,10 @@ def sql(
             content = asking.written(result, format_)
         except duckdb.Error as problem:
             _fail(str(problem))
+        except RecursionError:
+            _fail(f"the answer is nested too deep for {format_}: --format csv writes it as text")
     if sys.stdout.isatty():
-        typer.echo(printable_lines(content.decode()))
+        say(content.decode().removesuffix("\n"))
     else:
         rest = memoryview(content)
         while rest:  # Without a buffer, as in many a container, not all is written at once.
@@ -520,8 +527,8 @@ def export(
     except (exports.ExportError, WarehouseError) as problem:
         _fail(str(problem))
     for name, count in written.items():
-        typer.echo(f"{count:>9,}  {name}")
-    typer.echo(f"{sum(written.values()):>9,}  in {directory}")
+        say(f"{count:>9,}  {name}")
+    say(f"{sum(written.values()):>9,}  in {directory}")
 
 
 @app.command(rich_help_panel=SHARE)
@@ -548,8 +555,8 @@ def site(
         except SiteError as problem:
             _fail(str(problem))
     for kind, count in written.pages.items():
-        typer.echo(f"{count:>9,}  {kind} page{'' if count == 1 else 's'}")
-    typer.echo(f"Open {written.index}")
+        say(f"{count:>9,}  {kind} page{'' if count == 1 else 's'}")
+    say(f"Open {written.index}")
 
 
 @app.command(rich_help_panel=OPERATE)
@@ -567,7 +574,7 @@ def doctor(as_json: AsJson = False, home: Home = None) -> None:
 
     report = examine(kept)
     if as_json:
-        typer.echo(report.as_json())
+        say(report.as_json())
     else:
         show(console, report)
     raise typer.Exit(0 if report.is_well else 1)
@@ -619,7 +626,7 @@ def _show_answer(answer: "Answer", columns: Sequence[str], limit: int | None, as
     from pipelines.answers import show_answer
 
     if as_json:
-        typer.echo(in_json(answer.rows[:limit]))
+        say(in_json(answer.rows[:limit]))
     else:
         show_answer(screen(), answer, columns, limit or 20)
 
@@ -709,14 +716,21 @@ def _show_progress() -> None:
     log.setLevel(logging.INFO)
 
 
+def _say_set_aside(home: "KeptHome") -> None:
+    """Say which decisions and attestations can't count: somebody has to look at them."""
+    from assets.rankings.entries import entries_set_aside
+
+    for sentence in entries_set_aside(home):
+        _complain(sentence)
+
+
 def _fail(sentence: str, code: int = 1) -> NoReturn:
     _complain(sentence)
     raise typer.Exit(code)
 
 
 def _complain(sentence: str) -> None:
-    said = printable_lines(f"kernelindex: {sentence}")
-    errors.print(Text(said, style="bold red"), soft_wrap=True)
+    errors.print(Text(f"kernelindex: {sentence}", style="bold red"), soft_wrap=True)
 
 
 def run() -> None:
@@ -732,9 +746,9 @@ def run() -> None:
         _complain(str(problem))
         sys.exit(1)
     except Exception as problem:
-        if not comes_of_full(problem, Path(os.environ.get("KERNELINDEX_HOME", "data"))):
-            raise
-        _complain(FULL)
+        is_full = comes_of_full(problem, Path(os.environ.get("KERNELINDEX_HOME", "data")))
+        # What Python would print of it can hold the source's words too.
+        _complain(FULL if is_full else "".join(traceback.format_exception(problem)))
         sys.exit(1)
 
 

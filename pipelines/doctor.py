@@ -7,22 +7,23 @@ too.
 import os
 import platform
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
 import dagster as dg
 import duckdb
-import orjson
 from rich.console import Console
 from rich.filesize import decimal as in_units
+from rich.text import Text
 
+from assets.rankings.entries import entries_set_aside
 from pipelines.damage import REBUILD, damage_to
 from pipelines.instance import dagster_home, dead_runs, instance_there, is_held, is_own
 from pipelines.left_out import left_out
 from pipelines.own_runs import home_tag
-from pipelines.terminal import printable_lines
+from pipelines.terminal import as_json
 from warehouse.build import is_current
 from warehouse.files import left_behind
 from warehouse.home import VERSION, Home
@@ -34,6 +35,7 @@ _NEWER = (
     "`kernelindex ingest --source live` brings newer ones; the sample that ships with the project has none"
 )
 _INGEST = "run `kernelindex ingest`, or name another home, with --home or KERNELINDEX_HOME"
+_LOOK_AGAIN = "look at that entry again: until it is changed or can count, it does nothing"
 _CLEARED = "nothing: the next `kernelindex ingest` or `kernelindex rebuild` clears that away"
 
 
@@ -76,7 +78,7 @@ class Report:
 
     def as_json(self) -> str:
         """For scripts."""
-        return orjson.dumps(self, option=orjson.OPT_INDENT_2).decode()
+        return as_json(asdict(self))
 
 
 def examine(home: Home) -> Report:
@@ -113,8 +115,7 @@ def show(console: Console, report: Report) -> None:
     """Print a report for people."""
 
     def say(text: str = "") -> None:
-        # Names of files and pages hold anything.
-        console.print(printable_lines(text), markup=False, highlight=False, soft_wrap=True)
+        console.print(Text(text), soft_wrap=True)
 
     say(", ".join(f"{name} {installed}" for name, installed in report.installed.items()))
     say(f"\n{report.home}, {in_units(report.free_bytes)} free")
@@ -143,9 +144,9 @@ def _published(home: Home) -> tuple[datetime | None, list[Finding]]:
                 "select max(fetched_at), (select count(*) from quarantine) from pages"
             ).fetchall()
             unread = _unread(warehouse)
+        findings = [Finding(problem, _LOOK_AGAIN) for problem in entries_set_aside(home)]
     except duckdb.Error:
         return None, []  # It is damaged, which is said already.
-    findings = []
     if home.version < VERSION or not is_current(home):
         problem = "the warehouse was made by another version of this project, or of other tables"
         findings.append(Finding(problem, REBUILD))

@@ -4,7 +4,18 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from pipelines.terminal import printable
+
 log = logging.getLogger("kernelindex")
+
+
+def _harmless(record: logging.LogRecord) -> bool:
+    """Make what a line says printable: it goes to the command's screen, and to terminals of Dagster's."""
+    record.msg, record.args = printable(record.getMessage()), None
+    return True
+
+
+log.addFilter(_harmless)
 
 EVERY_S = 2.0
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assets.leaderboard.inbox import InboxError, SavedPage, kind_of, read_file, take_in
+from assets.leaderboard.inbox import InboxError, SavedPage, fault, kind_of, read_file, take_in
 from assets.leaderboard.records import Unreadable
 from assets.leaderboard.run_page import read_run_page
 from assets.rankings.run_pages import Verification, verify
@@ -110,6 +110,10 @@ def verify_files(warehouse: duckdb.DuckDBPyConnection, files: Iterable[Path]) ->
             verified.append(Verified(str(file), verify(warehouse, read_run_page(text))))
         except (Unreadable, InboxError) as problem:
             verified.append(Verified(str(file), None, str(problem)))
+        except duckdb.IOException:
+            raise  # The warehouse is damaged, not the page.
+        except Exception as error:  # Whatever it is, it costs this page, and no other.
+            verified.append(Verified(str(file), None, fault(error)))
     return verified
 
 

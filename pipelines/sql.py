@@ -1,7 +1,7 @@
 """What `kernelindex sql` does: run statements that can change nothing, and write what the last one gives.
 
-What goes to a terminal is made safe for it. CSV, JSON and Parquet hold the data as it is, for scripts: CSV
-that is safe for spreadsheets is an export.
+Tables and Markdown are for people, and do nothing to a terminal. CSV, JSON and Parquet are for scripts, and
+hold the data as it is; CSV that goes to a terminal is made harmless. CSV for spreadsheets is an export.
 """
 
 import csv
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipelines.answers import UNKNOWN, NoAnswer
-from pipelines.terminal import Column, as_json, plain, print_table, printable, printable_lines
+from pipelines.terminal import Column, as_json, plain, print_table, printable
 from warehouse import WarehouseError, warehouse_file
 
 # What Markdown would take for markup, in the cell of a table.
@@ -62,7 +62,7 @@ def show_result(console: Console, result: duckdb.DuckDBPyRelation) -> None:
     shown = [[UNKNOWN if value is None else _text(value) for value in row] for row in rows[:_SHOWN_ROWS]]
     if result.columns == ["explain_key", "explain_value"]:
         for _, explained in shown:
-            console.print(Text(printable_lines(explained)), soft_wrap=True)
+            console.print(Text(explained), soft_wrap=True)
         return
     numbers = [_NUMBER.fullmatch(str(type_)) is not None for type_ in result.types]
     columns = [

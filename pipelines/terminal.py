@@ -1,4 +1,8 @@
-"""How answers reach a terminal or a script: text that does nothing to a terminal, tables that fit, JSON."""
+"""How answers reach a terminal or a script: text that does nothing to a terminal, tables that fit, JSON.
+
+This is the one door to a terminal: nothing else prints. Names, pages and what servers answer hold anything;
+whatever is printed here, nothing of it but our own styles and lines makes a terminal do something.
+"""
 
 import json
 import math
@@ -9,7 +13,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from rich.console import Console
+import typer
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -17,20 +23,49 @@ from rich.text import Text
 FOLDED_WIDTH = 12
 
 
+class _Harmless(RenderHook):
+    """Makes all that a console prints printable, after it was laid out and styled."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Printable(renderable) for renderable in renderables]
+
+
+class _Printable(NamedTuple):
+    renderable: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for text, style, control in console.render(self.renderable, options):
+            yield Segment(printable_lines(text), style, control)
+
+
+def console(*, stderr: bool = False, width: int | None = None) -> Console:
+    """A console on which nothing that is printed does anything to a terminal."""
+    made = Console(stderr=stderr, width=width, highlight=False)
+    made.push_render_hook(_Harmless())
+    return made
+
+
 def screen() -> Console:
     """Where answers go. What goes into a pipe or a file is not folded: that is for grep and its like."""
     is_piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=10_000 if is_piped else None, highlight=False)
+    return console(width=10_000 if is_piped else None)
+
+
+def say(text: str) -> None:
+    """Print a text as it is laid out already, without styles: JSON, or a sentence for scripts too."""
+    typer.echo(printable_lines(text))
 
 
 def printable(text: str) -> str:
     """A text that does nothing to a terminal, whatever was in it: one line, without control characters."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text that may have several lines."""
-    return "\n".join(map(printable, text.splitlines()))
+    """The same for a text that may have several lines, which end in line feeds."""
+    return "\n".join(map(printable, text.replace("\r\n", "\n").split("\n")))
 
 
 class Column(NamedTuple):

@@ -93,5 +93,9 @@ def _overview(context: dg.AssetExecutionContext, home: Home, changed: bool) -> d
     shown = _shown_last(context)
     if not changed and "overview" in shown:
         return shown["overview"]
-    picture = b64encode(overview(home.warehouse)).decode()
+    try:
+        picture = b64encode(overview(home.warehouse)).decode()
+    except Exception as error:  # The warehouse is published already, and needs no picture.
+        log.warning("the overview can't be drawn: %s: %s", type(error).__name__, error)
+        return dg.MetadataValue.md("The overview can't be drawn; the log says why.")
     return dg.MetadataValue.md(f"![SOL scores by stack, and who leads](data:image/png;base64,{picture})")

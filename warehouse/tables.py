@@ -344,6 +344,18 @@ ATTESTATIONS = Table(
     ),
 )
 
+ENTRIES_SET_ASIDE = Table(
+    "entries_set_aside",
+    "one row per decision or attestation that can't count now, and so changes nothing",
+    ("file", "entry"),
+    (
+        Column("file", TEXT, "name of the file, decisions.yaml or one of attestations/*.yaml"),
+        Column("entry", INTEGER, "place in the file, from 1; 0: the whole file"),
+        Column("said", TEXT, "what it says, in short, as: retract 3268"),
+        Column("problem", TEXT, "why it can't count, in words"),
+    ),
+)
+
 EVIDENCE = Table(
     "evidence",
     "one row per run: how well it is borne out",
@@ -629,6 +641,7 @@ TABLES: dict[str, Table] = {
         DECISIONS,
         REVIEW,
         ATTESTATIONS,
+        ENTRIES_SET_ASIDE,
         EVIDENCE,
         SOURCE_KERNELS,
         SOURCE_WORKLOADS,

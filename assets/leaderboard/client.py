@@ -405,7 +405,7 @@ class Client:
         if url.scheme != "https" and not (url.scheme == "http" and self._allow_private_hosts):
             raise _Refused(f"{url.scheme or 'no scheme'} is refused: only HTTPS is used")
         if url.userinfo:
-            raise _Refused(f"a URL of {url.host} with a user name in it is refused")
+            raise _Refused(f"a URL of {url.host!r} with a user name in it is refused")
         if url.host not in self._allowed_hosts:
             raise _Refused(f"the host {url.host!r} is refused, since allowed_hosts lacks it")
         if url.port not in (None, self._base_port):
@@ -501,7 +501,9 @@ def _judge(reply: _Reply, *, conditional: bool) -> None:
         reply.problem = f"the server answers with status {reply.status}"
         reply.again = reply.status in (408, 429) or reply.status >= 500
     elif media_type != "application/json" and not media_type.endswith("+json"):
-        reply.problem = f"the body is {media_type or 'of no media type'} where JSON was asked for"
+        reply.problem = (
+            f"the body is {repr(media_type) if media_type else 'of no media type'} where JSON was asked for"
+        )
     elif not reply.body:
         reply.problem = "the body is empty"
 

@@ -7,8 +7,9 @@ what the submission pages come to, in `assets.manifests.case_runs`.
 import hashlib
 import re
 import stat
+import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -112,6 +113,12 @@ class SavedPage:
         saved_at: datetime = self.files[0]["saved_at"]
         return saved_at
 
+    def unusable(self, problem: str) -> "SavedPage":
+        """The same page, of which no more is known than what it is and why it can't be used."""
+        known = ("page_digest", "kind", "is_private")
+        details = dict.fromkeys(DETAILS.names) | {name: self.details[name] for name in known}
+        return SavedPage(details | {"problem": problem}, self.files, [], [], [])
+
 
 def new_files(home: Home) -> list[Path]:
     """The files of the inbox folder that were not taken in yet, or were saved over since, by name."""
@@ -169,6 +176,15 @@ def read_file(path: Path) -> SavedText:
         raise InboxError(_unreadable(path, error)) from error
 
 
+def fault(error: Exception) -> str:
+    """What to say of a saved page at which our own code failed; no word of the page, which can be private."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"the reader failed ({type(error).__name__} in {Path(at.filename).name}, line {at.lineno}): this is "
+        "a fault of the reader, not of the page; report it, with the file"
+    )
+
+
 def _unreadable(path: Path, error: OSError) -> str:
     return f"{path} can't be read: {error.strerror or error}"
 
@@ -214,32 +230,38 @@ def _kept(home: Home, path: Path) -> str:
 
 
 def _read(home: Home, page_digest: str, files: list[Row]) -> SavedPage:
-    details: Row = {"page_digest": page_digest, "kind": "neither", "is_private": False}
-    cases: list[Row] = []
-    problems: list[Row] = []
-    unknown: list[Row] = []
+    page = SavedPage({"page_digest": page_digest, "kind": "neither", "is_private": False}, files, [], [], [])
     try:
-        if files[0]["size_bytes"] > LARGEST_BYTES:
-            raise Unreadable(
-                f"it has {files[0]['size_bytes'] >> 20} MiB, too much to keep; save the page as HTML only"
-            )
-        text = read_saved_text(Snapshots(home.snapshots).get(page_digest))
-        details["kind"] = kind_of(text)
-        if details["kind"] == "run":
-            read_run_page(text)
-        elif details["kind"] == "submission":
-            page = read_submission_page(text)
-            _hold_private(page, any(file["may_be_private"] for file in files), details)
-            details |= page.details | {"row_count": page.row_count}
-            cases = page.cases
-            problems = [{"item": item, "problem": problem} for item, problem in page.problems]
-            unknown = [{"field": field} for field in page.unknown]
-        else:
-            raise Unreadable(_NEITHER)
+        _read_into(page, home)
+        _tables(page)  # What no table can hold is a fault too.
     except (Unreadable, SnapshotError) as problem:
-        details["problem"] = str(problem)
-    known = {name: details.get(name) for name in DETAILS.names}
-    return SavedPage(known, files, cases, problems, unknown)
+        page.details["problem"] = str(problem)
+    except Exception as error:  # Whatever it is, it costs this file, and no other.
+        page = page.unusable(fault(error))
+    known = {name: page.details.get(name) for name in DETAILS.names}
+    return replace(page, details=known)
+
+
+def _read_into(page: SavedPage, home: Home) -> None:
+    """Read a page's bytes. Raises Unreadable or SnapshotError, and leaves in the page what is known then."""
+    if page.files[0]["size_bytes"] > LARGEST_BYTES:
+        raise Unreadable(
+            f"it has {page.files[0]['size_bytes'] >> 20} MiB, too much to keep; save the page as HTML only"
+        )
+    text = read_saved_text(Snapshots(home.snapshots).get(page.page_digest))
+    page.details["kind"] = kind_of(text)
+    match page.details["kind"]:
+        case "run":
+            read_run_page(text)
+        case "submission":
+            said = read_submission_page(text)
+            _hold_private(said, any(file["may_be_private"] for file in page.files), page.details)
+            page.details.update(said.details, row_count=said.row_count)
+            page.cases.extend(said.cases)
+            page.problems.extend({"item": item, "problem": problem} for item, problem in said.problems)
+            page.unknown.extend({"field": field} for field in said.unknown)
+        case _:
+            raise Unreadable(_NEITHER)
 
 
 def _hold_private(page: SubmissionPage, may_be_private: bool, details: Row) -> None:
@@ -256,15 +278,18 @@ def _hold_private(page: SubmissionPage, may_be_private: bool, details: Row) -> N
         )
 
 
-def _write(home: Home, page: SavedPage) -> None:
-    tables = {
+def _tables(page: SavedPage) -> dict[str, pa.Table]:
+    return {
         "files": table_of(page.files, FILES),
         "details": table_of([page.details], DETAILS),
         "cases": table_of(page.cases, CASES),
         "problems": table_of(page.problems, PROBLEMS),
         "unknown": table_of(page.unknown, UNKNOWN),
     }
-    write_part(home.saved_page(page.page_digest), tables, READER_VERSION)
+
+
+def _write(home: Home, page: SavedPage) -> None:
+    write_part(home.saved_page(page.page_digest), _tables(page), READER_VERSION)
 
 
 def _saved_page(home: Home, part: Path) -> SavedPage | None:

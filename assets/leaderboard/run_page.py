@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from assets.leaderboard.records import Unreadable
-from assets.leaderboard.saved_text import CELL, EDGE, END_OF_TABLE, SavedText, plain
+from assets.leaderboard.saved_text import CELL, EDGE, END_OF_TABLE, SavedText, plain, visible
 
 MANIFESTS = ("run", "protocol", "environment")
 
@@ -78,7 +78,7 @@ class RunPage:
 
 def is_run_page(text: SavedText) -> bool:
     """Whether a saved page is KernelIndex's page of a run, as far as its words say."""
-    lines = [plain(line) for line in text.lines if len(line) <= _LONGEST_LINE]
+    lines = [plain(visible(line)) for line in text.lines if len(line) <= _LONGEST_LINE]
     titled = any(re.match(r"Run \w+ · KernelIndex", line) for line in lines)
     return titled and not {"Canonical manifest", "Primary measurement", "Identity"}.isdisjoint(lines)
 
@@ -87,7 +87,8 @@ def read_run_page(text: SavedText) -> RunPage:
     """Read a run page. Raises Unreadable, in words, for one that can't be compared."""
     manifests = _manifests(text.verbatim)
     facts: dict[str, str] = {}
-    for name, value in _facts([line for line in text.lines if len(line) <= _LONGEST_LINE]):
+    lines = [visible(line) for line in text.lines if len(line) <= _LONGEST_LINE]
+    for name, value in _facts([line for line in lines if plain(line)]):
         if facts.setdefault(name, value) != value:
             raise Unreadable(f"it says two things of its {name}: {facts[name][:80]!r} and {value[:80]!r}")
     if missing := [name for name in _NEEDED if name not in facts]:

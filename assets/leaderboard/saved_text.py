@@ -7,23 +7,28 @@ Files come from anywhere, so nothing here trusts them: how big, how deep and how
 """
 
 import codecs
+import email
 import re
-import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import NamedTuple
 
-from bs4 import BeautifulSoup
 from bs4.dammit import EncodingDetector
-from bs4.element import CData, NavigableString, PageElement, Tag
-from bs4.exceptions import ParserRejectedMarkup
 
 from assets.leaderboard.records import Unreadable
 
 LARGEST_BYTES = 16 * 2**20
 MOST_LINES = 200_000
-# And entities. A page of 16 workloads has a few hundred; the parser takes about 20 µs and 1 KiB for each.
+# And entities. A page of 16 workloads has a few hundred; the parser takes about 10 µs for each.
 MOST_TAGS = 150_000
+# Of one tag, and of all; some 1 µs each.
+MOST_ATTRIBUTES, MOST_ATTRIBUTES_IN_ALL = 1_000, 1_000_000
 DEEPEST = 1_000
+# Of a web archive. A line has some 76 bytes, and each picture is a part.
+MOST_ARCHIVE_LINES = 400_000
+MOST_PARTS = 10_000
 
 # Inside a line: between two cells of a row, or a term and what is said of it; between two other elements.
 CELL, EDGE = "\t", "\x1f"
@@ -47,10 +52,32 @@ _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b[^>]*(?:>|\Z).*?(?:</\1\s*>|\Z)|<[!?][^>]*(?:>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
+# A tag's attributes, as html.parser tells them apart; `more` is one too many. Each step keeps what it took,
+# and the next search begins behind it, so that all of them take time by the page's length.
+_ATTRIBUTE = r"""[\s/]*+[^\s/=>]++(?:\s*+=[\s=]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^>\s]*+))?+"""
+_ATTRIBUTES = re.compile(
+    rf"<[a-z][^\s/>]*+(?:{_ATTRIBUTE}){{0,{MOST_ATTRIBUTES}}}+(?P<more>{_ATTRIBUTE})?", re.IGNORECASE
+)
+# What browsers begin a web archive with.
+_ARCHIVE = re.compile(rb"\s{0,100}(?:from:[^\n]{0,100}saved by|mime-version:)", re.IGNORECASE)
+# The standard library needs quadratic time for what such a header says.
+_LONG_HEADER = re.compile(rb"^content-type:(?:[^\n]|\n[ \t]){2000}", re.IGNORECASE | re.MULTILINE)
+_NESTING_PART = re.compile(rb"^content-type:\s{0,100}(?:multipart|message)/", re.IGNORECASE | re.MULTILINE)
+# Characters that have no width: where a word may break, how letters join, in which direction they go.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+)
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 
-_SKIPPED = {"noscript", "template", "svg", "canvas", "iframe", "object", "select", "textarea", "datalist"}
+_SKIPPED = {
+    "noscript", "template", "svg", "canvas", "iframe", "object", "select", "textarea", "datalist", "rt", "rp",
+}  # fmt: skip
+# These have no end.
+_VOID = {
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
+    "wbr",
+}  # fmt: skip
 _CELLS = {"td", "th", "dt", "dd"}
 _CELL_ROLES = {"cell", "gridcell", "columnheader", "rowheader", "term", "definition"}
 _HEADINGS = {"title", "h1", "h2", "h3", "h4", "h5", "h6"}
@@ -91,29 +118,63 @@ def plain(text: str) -> str:
     return " ".join(text.replace(EDGE, "").split())
 
 
+def visible(text: str) -> str:
+    """A text without the characters that nobody sees."""
+    return _INVISIBLE.sub("", text)
+
+
 def _decoded(body: bytes) -> str:
     if len(body) > LARGEST_BYTES:
         raise Unreadable(
             f"it has {len(body) / 2**20:.0f} MiB, and no saved page has more than {LARGEST_BYTES >> 20}; "
             "save the page as HTML only"
         )
+    charset = None
+    if _ARCHIVE.match(body):
+        body, charset = _page_of_archive(body)
     for start, what in _BINARY.items():
         if body.startswith(start):
             raise Unreadable(f"it is {what}, whatever its name says; save the page as HTML only")
-    text = _text_of(body)
+    text = _text_of(body, charset)
     if "\x00" in text:
         raise Unreadable("it holds binary data; save the page as HTML only")
-    if re.match(r"(?i)\s*(?:from: <saved by|mime-version:)", text):
-        raise Unreadable("it is a web archive (MHTML); save the page as HTML only, not as a single file")
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _text_of(body: bytes) -> str:
-    """Decode by byte order mark, as UTF-8, as the page declares, or as UTF-8 with what is broken marked."""
+def _page_of_archive(body: bytes) -> tuple[bytes, str | None]:
+    """The page of a web archive (MHTML), which is the first of its parts that is HTML; and its charset."""
+    body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    for what, count, most in (
+        ("lines", body.count(b"\n"), MOST_ARCHIVE_LINES),
+        ("parts", body.count(b"\n--"), MOST_PARTS),
+        ("parts with parts of their own", len(_NESTING_PART.findall(body)), 10),
+        ("headers that are longer than any browser writes", len(_LONG_HEADER.findall(body)), 0),
+    ):
+        if count > most:
+            raise Unreadable(
+                f"it is a web archive (MHTML) of {count:,} {what}, and no more than {most:,} are read here; "
+                "save the page as HTML only"
+            )
+    parts = list(email.message_from_bytes(body).walk())
+    for kind in ("text/html", "application/xhtml+xml", "text/plain"):
+        for part in parts:
+            page = part.get_payload(decode=True) if part.get_content_type() == kind else None
+            if isinstance(page, bytes) and page.strip():
+                return page, part.get_content_charset()
+    raise Unreadable("it is a web archive (MHTML) that holds no page; save the page as HTML only")
+
+
+def _text_of(body: bytes, charset: str | None = None) -> str:
+    """Decode by byte order mark, as UTF-8, as is declared, or as UTF-8 with what is broken marked.
+
+    What `charset` says comes before what the page declares.
+    """
     data, marked = EncodingDetector.strip_byte_order_mark(body)
     if marked:
         return data.decode(marked, "replace")
-    declared = EncodingDetector.find_declared_encoding(data, is_html=True, search_entire_document=False)
+    declared = charset or EncodingDetector.find_declared_encoding(
+        data, is_html=True, search_entire_document=False
+    )
     for name in ("utf-8", declared or ""):
         try:
             encoding = codecs.lookup(name).name
@@ -139,6 +200,8 @@ def _lines(text: str, blanks: str) -> Iterator[str]:
 
 def _of_markup(markup: str) -> SavedText:
     markup = _UNSEEN.sub("", markup)
+    if _UNSEEN.search(markup):  # No page has any: it was made for readers to fall over.
+        raise Unreadable("its comments are so placed that others begin where they are taken out")
     # A tag that never ends is where the file was cut off. It also costs html.parser quadratic time.
     unfinished = markup.find("<", markup.rfind(">") + 1)
     markup = markup if unfinished < 0 else markup[:unfinished]
@@ -146,52 +209,90 @@ def _of_markup(markup: str) -> SavedText:
         raise Unreadable(
             f"it has about {tags:,} tags and entities, and no page that is read here more than {MOST_TAGS:,}"
         )
-    try:
-        with warnings.catch_warnings():
-            # It is read as what it is taken for; that it looks like something else too is no news.
-            warnings.simplefilter("ignore")
-            soup = BeautifulSoup(markup, "html.parser")
-    except (ParserRejectedMarkup, RecursionError) as error:
-        raise Unreadable(f"its HTML can't be read: {error}") from error
+    if any(tag["more"] for tag in _ATTRIBUTES.finditer(markup)):
+        raise Unreadable(f"one of its tags has more than {MOST_ATTRIBUTES:,} attributes")
     # What was cut off within a table has no end of it.
     flow = _Flow(marks_ends=markup.count("</table") >= markup.count("<table"))
-    for element, starts in _walk(soup):
-        if isinstance(element, Tag):
-            flow.tag(element, starts)
-        elif isinstance(element, NavigableString) and type(element) in (NavigableString, CData):
-            flow.text(element)
+    parser = _Parser(flow)
+    parser.feed(markup)
+    parser.close()
     return flow.saved_text()
 
 
-def _walk(soup: Tag) -> Iterator[tuple[PageElement, bool]]:
-    """Each element at its start (True) and tags at their end too (False); no recursion, however deep."""
-    path: list[tuple[Tag, Iterator[PageElement]]] = [(soup, iter(soup.contents))]
-    while path:
-        tag, children = path[-1]
-        child = next(children, None)
-        if child is None:
-            path.pop()
-            if path:
-                yield tag, False
-            continue
-        if isinstance(child, Tag) and _is_skipped(child, tag):
-            continue
-        yield child, True
-        if isinstance(child, Tag):
-            path.append((child, iter(child.contents)))
-        if len(path) > DEEPEST:
+class _Tag(NamedTuple):
+    """A tag, as far as it matters: its name, and the attributes that are looked at."""
+
+    name: str
+    role: str
+    time: str | None
+    is_hidden: bool
+
+
+_PAGE = _Tag("", "", None, is_hidden=False)
+
+
+class _Parser(HTMLParser):
+    """Tells the flow of each element at its start and its end; keeps none but those that are open."""
+
+    def __init__(self, flow: "_Flow") -> None:
+        super().__init__()
+        self._flow = flow
+        self._open: list[_Tag] = []
+        self._names: Counter[str] = Counter()
+        self._attributes = 0
+        # How many elements were open when one began of which nothing is read.
+        self._skipped_from: int | None = None
+
+    def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
+        """See HTMLParser."""
+        self._attributes += len(attrs)
+        if self._attributes > MOST_ATTRIBUTES_IN_ALL:
+            raise Unreadable(f"its tags have more than {MOST_ATTRIBUTES_IN_ALL:,} attributes")
+        given = dict(attrs)
+        role = (given.get("role") or "").strip().lower()
+        tag = _Tag(name, role, given.get("datetime"), "hidden" in given)
+        if self._skipped_from is None:
+            if _is_skipped(tag, self._open[-1] if self._open else _PAGE):
+                self._skipped_from = len(self._open)
+            else:
+                self._flow.tag(tag, starts=True)
+        self._open.append(tag)
+        self._names[name] += 1
+        if len(self._open) >= DEEPEST:
             raise Unreadable(f"its elements are nested more than {DEEPEST:,} deep")
+        if name in _VOID:
+            self._close()
+
+    def handle_endtag(self, name: str) -> None:
+        """See HTMLParser. What lies open within ends with it; where nothing of this name is open, nothing."""
+        while self._names[name] and self._close() != name:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        """See HTMLParser."""
+        if self._skipped_from is None:
+            self._flow.text(data)
+
+    def close(self) -> None:
+        """See HTMLParser. All that is still open ends here."""
+        super().close()
+        while self._open:
+            self._close()
+
+    def _close(self) -> str:
+        tag = self._open.pop()
+        self._names[tag.name] -= 1
+        if self._skipped_from is None:
+            self._flow.tag(tag, starts=False)
+        elif self._skipped_from == len(self._open):
+            self._skipped_from = None
+        return tag.name
 
 
-def _is_skipped(tag: Tag, parent: Tag) -> bool:
+def _is_skipped(tag: _Tag, parent: _Tag) -> bool:
     # A header that sorts its column is a button; any other button ("Copy") is not part of what is said.
-    is_header = parent.name == "th" or _role(parent) == "columnheader"
-    return tag.name in _SKIPPED or tag.has_attr("hidden") or (tag.name == "button" and not is_header)
-
-
-def _role(tag: Tag) -> str:
-    role = tag.get("role")
-    return role.strip().lower() if isinstance(role, str) else ""
+    is_header = parent.name == "th" or parent.role == "columnheader"
+    return tag.name in _SKIPPED or tag.is_hidden or (tag.name == "button" and not is_header)
 
 
 class _Flow:
@@ -209,10 +310,9 @@ class _Flow:
         self._pre_depth = 0
         self._time: str | None = None
 
-    def tag(self, tag: Tag, starts: bool) -> None:
+    def tag(self, tag: _Tag, starts: bool) -> None:
         """Note where a tag starts or ends."""
-        name = tag.name.lower()
-        role = _role(tag)
+        name, role, time, _ = tag
         is_row = name in ("tr", "dt") or role in ("row", "term")
         if name in _CELLS or role in _CELL_ROLES:
             self._cell(starts, begins_row=is_row)
@@ -231,7 +331,8 @@ class _Flow:
             self._pre_depth += 1 if starts else -1
             self._preformatted.append("\n")
         if name == "time":
-            self._time = self._machine_time(tag) if starts else None
+            # The time for machines, if it says of which zone.
+            self._time = time if starts and time and _ZONED.fullmatch(time) else None
 
     def text(self, text: str) -> None:
         """Note a text."""
@@ -277,8 +378,3 @@ class _Flow:
         elif self._heading_at is not None:
             self._headings.append("".join(self._pieces[self._heading_at :]))
             self._heading_at = None
-
-    def _machine_time(self, tag: Tag) -> str | None:
-        """The time that an element of name `time` gives to machines, if it says of which zone."""
-        value = tag.get("datetime")
-        return value if isinstance(value, str) and _ZONED.fullmatch(value) else None

@@ -14,14 +14,16 @@ from decimal import Decimal
 import orjson
 
 from assets.leaderboard.records import Row, Unreadable, in_years
-from assets.leaderboard.saved_text import CELL, EDGE, END_OF_TABLE, SavedText, plain
+from assets.leaderboard.saved_text import CELL, EDGE, END_OF_TABLE, SavedText, plain, visible
 
 MOST_ROWS = 10_000
 MOST_COLUMNS = 50
+MOST_TABLES = 100
 # No title, detail or row is longer; a longer line is not looked at.
 _LONGEST_LINE = 5_000
 
 # Digits are [0-9] throughout: \d takes those of other scripts too, and Python makes numbers of them.
+_DIGITS = r"[0-9]{1,15}(?:\.[0-9]{1,12})?(?:[eE][+-]?[0-9]{1,2})?"
 # A detail's label, in lower case, and what its value looks like. What looks otherwise is no such detail:
 # "Kernel" can also stand in a menu.
 _DETAILS = {
@@ -36,7 +38,7 @@ _DETAILS = {
     "evaluation finished": r".*[0-9].*",
     "submitted file": r".+",
     "result": r"\w+(?: \w+){0,3}",
-    "sol score": r"[0-9]{1,15}(?:\.[0-9]{1,12})?",
+    "sol score": _DIGITS,
 }
 _NEEDED = ("kernel", "device", "evaluation stack", "result")
 # Nothing follows from these: where a page says two things of one, the first will do.
@@ -57,8 +59,8 @@ _LABEL_AND_COLON = re.compile(_LABEL.pattern + r" ?[:：]", re.IGNORECASE)
 _COLUMN = re.compile(
     r"(workload|latency|baseline|speedup|sol score)s?(?: ?[(\[]([^)\]]{0,20})[)\]])?", re.IGNORECASE
 )
-_NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,12})?) ?(ns|us|µs|μs|ms|s)?")
-_TIMES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,12})?) ?[x×]?", re.IGNORECASE)
+_NUMBER = re.compile(rf"({_DIGITS}) ?(ns|us|µs|μs|ms|s)?")
+_TIMES = re.compile(rf"({_DIGITS}) ?[x×]?", re.IGNORECASE)
 _AXIS = r"[A-Za-z_]\w{0,99} ?[=:] ?-?[0-9]{1,15}"
 _AXES = re.compile(rf"{_AXIS}(?:(?: ?[,;] ?| ){_AXIS})*")
 _TIME = re.compile(
@@ -85,6 +87,7 @@ class SubmissionPage:
 
 def is_submission_page(text: SavedText) -> bool:
     """Whether a saved page is that of a submission, as far as its title or its labels say."""
+    text = _as_seen(text)
     if _title_id(text) is not None:
         return True
     starts = (line.partition(CELL)[0].partition(":")[0] for line in text.lines)
@@ -93,6 +96,7 @@ def is_submission_page(text: SavedText) -> bool:
 
 def read_submission_page(text: SavedText) -> SubmissionPage:
     """Read a submission page. Raises Unreadable, in words, for one that can't be used at all."""
+    exact, text = text, _as_seen(text)
     submission_id = _title_id(text)
     if submission_id is None:
         raise Unreadable('it looks like a submission page, but shows no title like "Submission #123"')
@@ -111,6 +115,7 @@ def read_submission_page(text: SavedText) -> SubmissionPage:
             f"it shows no {' and no '.join(missing)}; save the page as the leaderboard shows it, "
             "whole and in English"
         )
+    said["user"] = _spelt_exactly(said["user"], exact)
     page = SubmissionPage({"submission_id": submission_id, **{_field(name): said[name] for name in said}})
     for label in ("submitted at", "evaluation started", "evaluation finished"):
         try:
@@ -123,6 +128,21 @@ def read_submission_page(text: SavedText) -> SubmissionPage:
     page.unknown += [f"results.{column}" for column in table.unknown]
     _read_cases(page, table, ends_page=table.lines.stop == len(lines))
     return page
+
+
+def _as_seen(text: SavedText) -> SavedText:
+    """A text as people see it: what has no width can stand anywhere, as between the digits of a number."""
+    lines = tuple(line for line in map(visible, text.lines) if plain(line))
+    return SavedText(lines, tuple(map(visible, text.headings)), text.verbatim)
+
+
+def _spelt_exactly(user: str | None, text: SavedText) -> str | None:
+    """A user's name as the page has it: a joined emoji, say, is another name without what joins it."""
+    if user is None:
+        return None
+    lines = (line for line in text.lines if len(line) <= _LONGEST_LINE)
+    names = _Details(lines).values("user")
+    return next((name for name in names if visible(name) == user), user)
 
 
 def _field(label: str) -> str:
@@ -202,10 +222,15 @@ class _Details:
                 return next(iter(fitting))
         return None
 
+    def values(self, label: str) -> Iterator[str]:
+        """All that the page says of a label, the surest first."""
+        for _, values in sorted(self._said.get(label, {}).items(), reverse=True):
+            yield from values
+
     def _read_cells(self, rows: Sequence[list[str]]) -> None:
         """Read details in cells: label and value in turn along a row, or labels above their values."""
         unknown: list[str] = []
-        for cells, below in zip(rows, [*rows[1:], []], strict=True):
+        for cells, below in zip(rows, [*rows, []][1:], strict=True):
             labels = [_label_of(cell) for cell in cells]
             if len(cells) > 2 and all(labels):
                 for label, value in zip(labels, below, strict=False):
@@ -290,14 +315,19 @@ def _one_of(tables: Sequence[_ResultTable]) -> _ResultTable:
 
 
 def _tables(lines: Sequence[str]) -> Iterator[_ResultTable]:
-    """All tables of results. Raises Unreadable for one with two columns of one name, or too many rows."""
-    at = 0
+    """All tables of results.
+
+    Raises Unreadable for one with two columns of one name, for too many rows, and for too many tables.
+    """
+    at = count = 0
     while at < len(lines):
         header = _header(lines, at)
         if header is None:
             at += 1
             continue
         names, is_stacked, after = header
+        if (count := count + 1) > MOST_TABLES:
+            raise Unreadable(f"it shows more than {MOST_TABLES} tables of benchmark results")
         columns: dict[str, int] = {}
         units: dict[str, str] = {}
         unknown: list[str] = []
@@ -323,12 +353,20 @@ def _header(lines: Sequence[str], at: int) -> tuple[list[str], bool, int] | None
         return names, False, at + 1
     if _column(plain(line)):
         # Copied from the screen, each cell may be a line of its own: a header ends where values begin.
-        end = at
-        while end < min(len(lines), at + MOST_COLUMNS) and not _is_value(plain(lines[end])):
-            end += 1
-        if _is_header(names := [plain(line) for line in lines[at:end]]):
-            return names, True, end
+        names = _stacked_names(lines[at : at + MOST_COLUMNS])
+        if _is_header(names):
+            return names, True, at + len(names)
     return None
+
+
+def _stacked_names(lines: Sequence[str]) -> list[str]:
+    """The names up to the first value, or to one that stands there already."""
+    names: dict[str, None] = {}
+    for name in map(plain, lines):
+        if name in names or _is_value(name):
+            break
+        names[name] = None
+    return list(names)
 
 
 def _header_cells(line: str) -> list[str]:
@@ -346,8 +384,10 @@ def _header_cells(line: str) -> list[str]:
 
 
 def _is_header(names: Sequence[str]) -> bool:
+    if len(names) > MOST_COLUMNS:
+        return False
     known = {column[1].lower() for name in names for column in [_column(name)] if column}
-    return len(names) <= MOST_COLUMNS and len(known) > 2 and {"workload", "latency"} <= known
+    return len(known) > 2 and {"workload", "latency"} <= known
 
 
 def _column(name: str) -> re.Match[str] | None:

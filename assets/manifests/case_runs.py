@@ -15,7 +15,7 @@ from math import exp, log
 import orjson
 from pydantic import ValidationError
 
-from assets.leaderboard.inbox import SavedPage, saved_pages, version_of
+from assets.leaderboard.inbox import SavedPage, fault, saved_pages, version_of
 from assets.leaderboard.kernel_pages import kernel_listing
 from assets.leaderboard.records import Row, in_words
 from assets.manifests.identity import NotCanonical
@@ -23,7 +23,7 @@ from assets.manifests.kernel_manifests import CODE_VERSION, MANIFEST_TABLES, SOU
 from assets.manifests.normalise import RUN, RunWorkload, Unusable, add_run
 from warehouse.home import Home
 from warehouse.parquet import rows_of, table_of
-from warehouse.parts import Made, made, part_version, read_part, write_part
+from warehouse.parts import Made, PartError, made, part_version, read_part, write_part
 from warehouse.submissions import NOT_PUBLIC
 from warehouse.tables import (
     DRIFT,
@@ -38,6 +38,7 @@ from warehouse.tables import (
     RUN_INTERVALS,
     RUNS,
     SAVED_PAGES,
+    TABLES,
     Table,
     columns_version,
 )
@@ -124,19 +125,35 @@ def case_rows(pages: Iterable[SavedPage], kernels: "_Kernels") -> Tables:
     pages = list(pages)
     superseded = _superseded(pages)
     for page in pages:
-        reading = _Reading(page, tables)
-        if kernels.lists_as_private(page):
-            reading.withhold()
-        elif page.page_digest in superseded:
-            reading.end("superseded", superseded_by=superseded[page.page_digest])
-        elif page.details["problem"]:
-            reading.quarantine("page", page.details["problem"])
-            held = page.details["kind"] == "submission" and page.details["is_private"]
-            reading.end("private" if held else "quarantined")
-        elif page.details["kind"] == "run":
-            reading.end("counted")
-        else:
-            reading.submission(kernels.of(page.details["kernel"], page.details["submission_id"]))
+        try:
+            of_page = _page_rows(page, superseded.get(page.page_digest), kernels)
+            for name, rows in of_page.items():
+                table_of(rows, TABLES[name].schema)
+        except PartError:
+            raise  # A kernel is damaged, not the page.
+        except Exception as error:  # Whatever it is, it costs this page, and no other.
+            of_page = _page_rows(page.unusable(fault(error)), None, kernels)
+        for name, rows in of_page.items():
+            tables[name] += rows
+    return tables
+
+
+def _page_rows(page: SavedPage, superseded_by: str | None, kernels: "_Kernels") -> Tables:
+    """The rows that one page adds."""
+    tables: Tables = defaultdict(list)
+    reading = _Reading(page, tables)
+    if kernels.lists_as_private(page):
+        reading.withhold()
+    elif superseded_by:
+        reading.end("superseded", superseded_by=superseded_by)
+    elif page.details["problem"]:
+        reading.quarantine("page", page.details["problem"])
+        held = page.details["kind"] == "submission" and page.details["is_private"]
+        reading.end("private" if held else "quarantined")
+    elif page.details["kind"] == "run":
+        reading.end("counted")
+    else:
+        reading.submission(kernels.of(page.details["kernel"], page.details["submission_id"]))
     return tables
 
 

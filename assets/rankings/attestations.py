@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 from pydantic import Field, TypeAdapter
 
-from assets.rankings.entries import Entry, EntryError, Link, Text, read_entries
+from assets.rankings.entries import Entry, EntryError, Link, Place, SetAside, Text, read_entries
 from assets.rankings.run_names import NamedRun, UnknownRun, find_run
 from warehouse.parquet import table_of
 from warehouse.tables import ATTESTATIONS
@@ -46,37 +46,44 @@ _ATTESTATION: TypeAdapter[Note | Rerun] = TypeAdapter(Attestation)
 
 def read_attestations(
     directory: Path = ATTESTATIONS_DIRECTORY, now: datetime | None = None
-) -> dict[tuple[str, int], tuple[str, Attestation]]:
-    """The attestations of all files of a directory, by file and place there, each with its name.
+) -> tuple[dict[Place, Attestation], SetAside]:
+    """The attestations of all files of a directory, and those that are wrong in themselves.
 
-    Raises EntryError for the first that is wrong in itself.
+    A file that can't be read is set aside as a whole.
     """
-    for path in directory.glob("*.yml"):
-        raise EntryError(f"{path.name} would not be read: attestations are in files that end in .yaml")
-    return {
-        (path.name, place): entry
-        for path in sorted(directory.glob("*.yaml"))
-        for place, entry in enumerate(read_entries(path, _ATTESTATION, now).items(), start=1)
+    attestations: dict[Place, Attestation] = {}
+    set_aside: SetAside = {
+        Place(path.name, 0, ""): "it is not read: attestations are in files that end in .yaml"
+        for path in directory.glob("*.yml")
     }
+    for path in sorted(directory.glob("*.yaml")):
+        try:
+            entries, wrong = read_entries(path, _ATTESTATION, now)
+        except EntryError as problem:
+            set_aside[Place(path.name, 0, "")] = str(problem)
+            continue
+        attestations |= entries
+        set_aside |= wrong
+    return attestations, set_aside
 
 
 def resolve_attestations(
-    connection: duckdb.DuckDBPyConnection,
-    attestations: Mapping[tuple[str, int], tuple[str, Attestation]],
-) -> pa.Table:
-    """The table `attestations`: each with the run that it is about.
+    connection: duckdb.DuckDBPyConnection, attestations: Mapping[Place, Attestation]
+) -> tuple[pa.Table, SetAside]:
+    """The table `attestations`, each with the run that it is about; and those whose run there is not.
 
-    The connection has the relations `runs` and `source_submissions`. Raises EntryError where an attestation
-    names a run that there is not.
+    The connection has the relations `runs` and `source_submissions`.
     """
     rows = []
-    for (file, place), (name, attestation) in attestations.items():
+    set_aside: SetAside = {}
+    for place, attestation in attestations.items():
         try:
             run = find_run(connection, attestation.run)
         except UnknownRun as problem:
-            raise EntryError(f"{name}: {problem}") from problem
+            set_aside[place] = str(problem)
+            continue
         said = attestation.model_dump(exclude={"run", "date"})
-        where = {"file": file, "entry": place, "external_id": run.external_id}
+        where = {"file": place.file, "entry": place.entry, "external_id": run.external_id}
         digest = run.run_digest if isinstance(run, NamedRun) else None
         rows.append({**where, "run_digest": digest, "attested_at": attestation.date, **said})
-    return table_of(rows, ATTESTATIONS.schema)
+    return table_of(rows, ATTESTATIONS.schema), set_aside

@@ -1,23 +1,42 @@
 """Entries that people write into the repository, as YAML: how a file of them is read, strictly.
 
 What decisions and attestations say belongs in the modules of these names; here is what their entries have in
-common: a run, a date, a person, and that a mistake is an error that names the entry.
+common: a run, a date, a person, and that one that can't count is set aside with its reason.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+import duckdb
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assets.leaderboard.records import in_words
 from assets.rankings.run_names import RunName
+from warehouse.home import Home
 
 
 class EntryError(ValueError):
-    """An entry that can't count; names it, and says what is wrong with it."""
+    """A file of entries, or an entry, that can't count; says why."""
+
+
+class Place(NamedTuple):
+    """Where an entry stands: its file, its place there from 1 (0: all of the file), and what it says."""
+
+    file: str
+    entry: int
+    said: str
+
+    def __str__(self) -> str:
+        """As `decisions.yaml, entry 2 (retract 3268)`."""
+        entry = f", entry {self.entry}" if self.entry else ""
+        return f"{self.file}{entry}" + (f" ({self.said})" if self.said else "")
+
+
+# Entries that can't count: why, in words.
+SetAside = dict[Place, str]
 
 
 def _moment(value: object) -> datetime:
@@ -50,29 +69,38 @@ AnyEntry = TypeVar("AnyEntry", bound=Entry)
 
 def read_entries(
     path: Path, kinds: TypeAdapter[AnyEntry], now: datetime | None = None
-) -> dict[str, AnyEntry]:
-    """The entries of a file, each under its name: the file, its place there, and what it says.
+) -> tuple[dict[Place, AnyEntry], SetAside]:
+    """The entries of a file, and those that are set aside because they are wrong in themselves.
 
-    Raises EntryError where the file is no list, or for the first entry that is wrong. `now` is the time
-    after which no entry can be dated: the present, unless given.
+    `now` is the time after which no entry can be dated: the present, unless given. Raises EntryError where
+    the file is no list of entries.
     """
-    try:
-        items = yaml.load(path.read_text("utf-8"), Loader=_TextLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise EntryError(f"{path.name} can't be read: {' '.join(str(error).split())}") from error
-    if not isinstance(items, list):
-        raise EntryError(f"{path.name} holds no list of entries; write [] where there are none")
-    entries: dict[str, AnyEntry] = {}
-    for place, item in enumerate(items, start=1):
-        name = _name(path, place, item)
+    entries: dict[Place, AnyEntry] = {}
+    set_aside: SetAside = {}
+    for number, item in enumerate(_items(path), start=1):
+        place = Place(path.name, number, _said(item))
         try:
+            if isinstance(item, yaml.YAMLError):
+                raise EntryError(_in_one_line(item))
             entry = kinds.validate_python(item)
-        except ValidationError as error:
-            raise EntryError(f"{name}: {in_words(error)}") from error
-        if entry.date > (now or datetime.now(UTC)):
-            raise EntryError(f"{name} is dated {shown(entry.date)}, which is still to come")
-        entries[name] = entry
-    return entries
+            if entry.date > (now or datetime.now(UTC)):
+                raise EntryError(f"it is dated {shown(entry.date)}, which is still to come")
+            entries[place] = entry
+        except (ValidationError, EntryError) as problem:
+            set_aside[place] = in_words(problem)
+    return entries, set_aside
+
+
+def entries_set_aside(home: Home) -> list[str]:
+    """The entries that can't count, by the published warehouse: each with its reason, in a sentence."""
+    with duckdb.connect(home.warehouse, read_only=True) as warehouse:
+        try:
+            rows = warehouse.execute(
+                "select file, entry, said, problem from entries_set_aside order by all"
+            ).fetchall()
+        except duckdb.CatalogException:
+            return []  # An older version made it, and would have published nothing.
+    return [f"{Place(*place)} was set aside: {problem}" for *place, problem in rows]
 
 
 def shown(moment: datetime) -> str:
@@ -80,11 +108,33 @@ def shown(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _name(path: Path, place: int, item: Any) -> str:
-    """As `decisions.yaml, entry 2 (retract 3268)`."""
-    said = item if isinstance(item, Mapping) else {}
-    what = [str(said[name])[:80] for name in ("decision", "kind", "run") if name in said]
-    return f"{path.name}, entry {place}" + (f" ({' '.join(what)})" if what else "")
+def _items(path: Path) -> Iterator[Any]:
+    """What the file lists; for an item that YAML refuses, its error."""
+    try:
+        loader = _TextLoader(path.read_text("utf-8"))
+        document = loader.get_single_node()
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise EntryError(f"{path.name} can't be read: {_in_one_line(error)}") from error
+    except RecursionError as error:
+        raise EntryError(f"{path.name} can't be read: it is nested too deep") from error
+    if not isinstance(document, yaml.SequenceNode):
+        raise EntryError(f"{path.name} holds no list of entries; write [] where there are none")
+    for node in document.value:
+        try:
+            yield loader.construct_document(node)
+        except yaml.YAMLError as error:
+            yield error
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _said(item: Any) -> str:
+    """What an entry says, in short, as `retract 3268`."""
+    fields = item if isinstance(item, Mapping) else {}
+    said = [fields.get(name) for name in ("decision", "kind", "run")]
+    return " ".join(text[:80] for text in said if isinstance(text, str))
 
 
 class _TextLoader(yaml.BaseLoader):

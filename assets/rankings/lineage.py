@@ -8,6 +8,7 @@ from warehouse.tables import (
     ATTESTATIONS,
     COMPARISON_GROUPS,
     DECISIONS,
+    ENTRIES_SET_ASIDE,
     EVIDENCE,
     EXCLUSIONS,
     FLAGS,
@@ -97,6 +98,7 @@ _ORIGINS: dict[Table, dict[str, str]] = {
         "eligible_count": "rankings.run_digest",
         "head_run_digest": "rankings.run_digest rankings.display_order",
     },
+    ENTRIES_SET_ASIDE: {},
     RUN_PAGE_CHECKS: {"run_digest": "runs.run_digest"},
 }
 

@@ -16,10 +16,10 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from assets.leaderboard.inbox import SavedPage, saved_pages
+from assets.leaderboard.inbox import SavedPage, fault, saved_pages
 from assets.leaderboard.records import Row, Unreadable
 from assets.leaderboard.run_page import LATENCY, MANIFESTS, RunPage, read_run_page
-from assets.leaderboard.saved_text import read_saved_text
+from assets.leaderboard.saved_text import read_saved_text, visible
 from assets.leaderboard.snapshots import SnapshotError, Snapshots
 from assets.manifests.identity import NotCanonical, key_of
 from assets.manifests.normalise import METRIC_KEY
@@ -140,13 +140,21 @@ def _rows(home: Home, tables: duckdb.DuckDBPyConnection, page: SavedPage) -> Ite
         text = read_saved_text(Snapshots(home.snapshots).get(page.page_digest))
         verification = verify(tables, read_run_page(text))
     except (Unreadable, SnapshotError) as problem:
-        verification = Verification(None, [Check("page", "", None, "differs", str(problem))])
+        verification = _not_compared(str(problem))
+    except duckdb.IOException:
+        raise  # A table is damaged, not the page.
+    except Exception as error:  # Whatever it is, it costs this page, and no other.
+        verification = _not_compared(fault(error))
     for check in verification.checks:
         yield {
             "page_digest": page.page_digest,
             "run_digest": verification.run_digest,
             **check._asdict(),
         }
+
+
+def _not_compared(problem: str) -> Verification:
+    return Verification(None, [Check("page", "", None, "differs", problem)])
 
 
 def verify(tables: duckdb.DuckDBPyConnection, page: RunPage) -> Verification:
@@ -238,7 +246,7 @@ def _shown(page: RunPage, ours: Row) -> Iterator[Check]:
             yield _rounded(field, page.facts[field], exact)
     for field, text in facts(ours).items():
         if field in page.facts:
-            yield _equal(field, page.facts[field], text)
+            yield _equal(field, page.facts[field], text and visible(text))
     if "operation" in page.facts:
         yield _operation(page.facts["operation"], ours["kernel"])
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
-from assets.rankings.decisions import check_judgements
 from assets.rankings.rank import judge, rank
 from warehouse.home import Home
 from warehouse.parquet import add_view, read_table
@@ -35,7 +34,8 @@ from warehouse.tables import (
     Table,
 )
 
-NAMED_RUNS = (RUNS, SOURCE_SUBMISSIONS)
+# What decisions and attestations are held against.
+DECIDED_ON = (RUNS, SOURCE_SUBMISSIONS, SOURCE_KERNELS, SOURCE_WORKLOADS)
 INPUTS = (
     RUNS,
     IMPLEMENTATIONS,
@@ -60,14 +60,10 @@ TABLES = (
 
 
 def rank_tables(home: Home) -> dict[str, pa.Table]:
-    """The ranking tables by name, of what the home holds.
-
-    Raises EntryError where a decision accepts or rejects a run that has no flag.
-    """
+    """The ranking tables by name, of what the home holds."""
     # Attestations are handed to `rank`, which gives them their name.
     with opened(home, [table for table in INPUTS if table != ATTESTATIONS]) as connection:
         judge(connection)
-        check_judgements(connection)
         review = connection.table("review").to_arrow_table()
         rank(connection, review, read_table(home, RUN_INTERVALS), read_table(home, ATTESTATIONS))
         return {

@@ -22,7 +22,7 @@ from warehouse.build import build_warehouse
 from warehouse.home import Home
 from warehouse.parquet import collect, read_table, rows_of, write_table
 from warehouse.parts import read_tables
-from warehouse.tables import ATTESTATIONS, DECISIONS, DRIFT, RUN_PAGE_CHECKS, TABLES
+from warehouse.tables import ATTESTATIONS, DECISIONS, DRIFT, ENTRIES_SET_ASIDE, RUN_PAGE_CHECKS, TABLES
 
 FLUX = "038_flux_multi_head_rmsnorm_qk"
 SUBMISSION = 47128
@@ -319,7 +319,7 @@ def published(home: Home) -> dict[str, list[Row]]:
     make_case_runs(home)
     for table in (*COLLECTED, DRIFT):
         write_table(home, table, collect(home, table, stages_of(table)))
-    for table in (DECISIONS, ATTESTATIONS):
+    for table in (DECISIONS, ATTESTATIONS, ENTRIES_SET_ASIDE):
         write_table(home, table, table.schema.empty_table())
     for name, rows in rank_tables(home).items():
         write_table(home, TABLES[name], rows)

@@ -1,6 +1,7 @@
 """The inbox: what becomes of files, and which page of a submission counts."""
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from assets.leaderboard import inbox
 from assets.leaderboard.inbox import InboxError, new_files, saved_pages, take_in
 from assets.leaderboard.snapshots import Snapshots, digest_of
+from assets.manifests import case_runs
 from tests.inbox.pages import SUBMISSION, flux, page, prepared, read, saved, seed_text, tables
 from warehouse.home import Home
 
@@ -43,6 +45,40 @@ def test_what_a_file_is_its_content_says_and_never_its_name(home: Home) -> None:
     neither = take_in(home, saved(home, "<html>Bad gateway</html>", "submission-47128.html"))
     assert neither.details["kind"] == "neither"
     assert "neither a submission page of the leaderboard nor a run page" in neither.details["problem"]
+
+
+def test_a_page_whose_only_line_is_too_long_to_look_at_stops_no_other(home: Home) -> None:
+    prepared(home, flux())
+    read(home, "Submission #10 " + "x" * 5_000, "a.txt")
+    read(home, f"<title>Submission #10 {'x' * 5_000}</title>", "b.html")
+    read(home, page().html(), "c.html")
+    assert states(home) == {"a.txt": "quarantined", "b.html": "quarantined", "c.html": "counted"}
+
+
+def fails(*_: object) -> None:
+    raise ZeroDivisionError("what stands on the page")
+
+
+FAULT = r"^the reader failed \(ZeroDivisionError in test_inbox.py, line \d+\): this is a fault of the reader"
+
+
+def test_whatever_a_reader_raises_costs_its_file_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared(home, flux())
+    monkeypatch.setattr(inbox, "read_run_page", fails)
+    read(home, seed_text("165"), "a.txt")
+    read(home, page().html(), "b.html")
+    assert states(home) == {"a.txt": "quarantined", "b.html": "counted"}
+    assert re.match(FAULT, problems(home)["page"])
+
+
+def test_whatever_a_matcher_raises_costs_its_page_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared(home, flux())
+    read(home, page().html(), "a.html")
+    read(home, seed_text("165"), "b.txt")
+    monkeypatch.setattr(case_runs, "_interval", fails)
+    assert states(home) == {"a.html": "quarantined", "b.txt": "counted"}
+    assert re.match(FAULT, problems(home)["page"])
+    assert not any("/" in run["external_id"] for run in tables(home)["runs"])
 
 
 def test_a_file_that_is_neither_is_quarantined_with_a_sentence_and_stops_no_other(home: Home) -> None:
@@ -225,12 +261,12 @@ def test_pages_that_an_older_reader_read_are_read_anew(home: Home, monkeypatch: 
     prepared(home, flux())
     read(home, page().html())
     before = tables(home)
-    monkeypatch.setattr(inbox, "READER_VERSION", "2")
+    monkeypatch.setattr(inbox, "READER_VERSION", "later")
     (one,) = saved_pages(home)
     assert len(one.cases) == 16
     assert tables(home) == before
 
     Snapshots(home.snapshots).path(one.page_digest).unlink()
-    monkeypatch.setattr(inbox, "READER_VERSION", "3")
+    monkeypatch.setattr(inbox, "READER_VERSION", "later still")
     (one,) = saved_pages(home)
     assert "can't be read" in one.details["problem"]

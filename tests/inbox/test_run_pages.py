@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -10,12 +11,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from assets.leaderboard.inbox import take_in
 from assets.leaderboard.records import Unreadable
 from assets.leaderboard.run_page import MANIFESTS, RunPage, is_run_page, read_run_page
 from assets.leaderboard.saved_text import read_saved_text
-from assets.rankings.run_pages import COMPARED, Check, verify
+from assets.rankings import run_pages
+from assets.rankings.run_pages import COMPARED, Check, check_run_pages, verify
 from assets.rankings.tables import opened
-from tests.inbox.pages import SEEDS, seed_facts, seed_html, seed_manifests, seed_text
+from pipelines.saved_pages import verdict_of, verify_files
+from tests.inbox.pages import SEEDS, saved, seed_facts, seed_html, seed_manifests, seed_text
 from warehouse.home import Home
 
 Written = Callable[[str], str]
@@ -342,3 +346,31 @@ def test_a_fact_that_a_page_does_not_show_is_not_compared(held: duckdb.DuckDBPyC
 def test_a_page_of_another_kind_is_no_run_page() -> None:
     for text in ("", "Run 1 · KernelIndex", "Identity", seed_text("165").replace("Run 01a0352a", "Walk")):
         assert not is_run_page(read_saved_text(text.encode()))
+
+
+def test_whatever_a_comparison_raises_costs_its_page_alone(
+    held: duckdb.DuckDBPyConnection, home: Home, sample_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> Check:
+        raise ZeroDivisionError("what stands on the page")
+
+    with_rank = saved(home, seed_text("165"), "with rank.txt")
+    without = saved(home, re.sub("Rank [0-9]+ in", "A place in", seed_text("165")), "without.txt")
+    monkeypatch.setattr(run_pages, "_rank", fails)
+    said = verify_files(held, [with_rank, without])
+    assert [verdict_of(page) for page in said] == ["unreadable", "agrees"]
+    fault = "the reader failed (ZeroDivisionError in test_run_pages.py, line "
+    assert str(said[0].problem).startswith(fault)
+
+    shutil.copytree(sample_home.directory / "tables", home.directory / "tables")
+    for path in (with_rank, without):
+        take_in(home, path)
+    by_page: dict[str, set[str]] = {}
+    for row in check_run_pages(home).to_pylist():
+        by_page.setdefault(row["page_digest"], set()).add(row["verdict"])
+    assert sorted(map(sorted, by_page.values())) == [["agrees"], ["differs"]]
+
+
+def test_a_name_is_the_same_with_or_without_what_nobody_sees(held: duckdb.DuckDBPyConnection) -> None:
+    text = seed_text("165").replace("projectAKO", "proj\u00adect\u2066A\u200bKO\u2069")
+    assert differing(held, read(text)) == {}

@@ -1,5 +1,6 @@
 """Reading submission pages: however they were saved, and whatever is wrong with them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -8,7 +9,7 @@ import pytest
 
 from assets.leaderboard import submission_page
 from assets.leaderboard.records import Unreadable
-from assets.leaderboard.saved_text import read_saved_text
+from assets.leaderboard.saved_text import read_saved_text, visible
 from assets.leaderboard.submission_page import SubmissionPage, is_submission_page, read_submission_page
 from tests.inbox.pages import FLUX, SUBMISSION, WRITTEN, Page, page
 
@@ -179,7 +180,7 @@ def test_rows_that_had_not_loaded_are_set_aside_alone() -> None:
         (1, "0.0000", "had the table finished loading?"),
         (1, "-0.0069", "is no number"),
         (1, "NaN", "is no number"),
-        (1, "1e-3", "is no number"),
+        (1, "1e-333", "is no number"),
         (1, "٣0.0069", "is no number"),  # An Arabic three.
         (1, "0.0069 minutes", "is no number"),
         (2, "fast", "is no number"),
@@ -364,3 +365,48 @@ def test_page_has_no_more_digits_than_shown() -> None:
     shown = Page.html(page())
     for row in read(shown).cases:
         assert all(row[name] in shown for name in ("latency_ms", "baseline_ms", "speedup", "sol_score"))
+
+
+INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a\u202c\u2060\u2066\ufeff"
+
+
+@pytest.mark.parametrize("write", WRITTEN.values(), ids=WRITTEN)
+def test_what_has_no_width_can_stand_anywhere(write: Callable[[Page], str]) -> None:
+    def strewn(text: str) -> str:
+        return INVISIBLE.join(["", *text, ""])
+
+    whole = page()
+    shown = replace(
+        whole,
+        title=strewn(whole.title),
+        details={strewn(name): strewn(value) for name, value in whole.details.items()},
+        columns=tuple(map(strewn, whole.columns)),
+    ).with_rows([list(map(strewn, row)) for row in whole.rows])
+    said, plainly = read(write(shown)), read(write(whole))
+    assert said.cases == plainly.cases
+    assert (said.problems, said.unknown) == (plainly.problems, plainly.unknown)
+    assert said.details | {"user": visible(said.details["user"])} == plainly.details
+
+
+def test_a_name_keeps_what_joins_its_letters() -> None:
+    for name in ("👩\u200d🚀 Ada", "می\u200cخواهم"):
+        assert read(page().but(user=name).html()).details["user"] == name
+
+
+@pytest.mark.parametrize(
+    ("shown", "latency_ms"),
+    [("6.8e-3", "0.0068"), ("6.8E-3", "0.0068"), ("6.8e-03", "0.0068"), ("1e+1", "1E+1"), ("5e-9", "5E-9")],
+)
+def test_numbers_may_have_exponents(shown: str, latency_ms: str) -> None:
+    rows = [list(row) for row in page().rows]
+    rows[3][1] = shown
+    said = read(page().with_rows(rows).html())
+    assert said.cases[3]["latency_ms"] == latency_ms
+    assert said.row_count == 16
+    assert said.problems == []
+
+
+def test_tables_without_number_are_refused_in_words() -> None:
+    header = "Workload Latency Speedup\nx\n"
+    with pytest.raises(Unreadable, match="more than 100 tables of benchmark results"):
+        read(page().text() + "\n" + header * 200)

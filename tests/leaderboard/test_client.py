@@ -628,7 +628,7 @@ def test_a_page_that_is_not_json_is_kept_as_evidence(server: LeaderboardServer) 
     assert answer.page is not None
     assert answer.page.body == b"<html>Sign in</html>"
     assert answer.page.media_type == "text/html"
-    assert answer.problem == "/kernels: the body is text/html where JSON was asked for"
+    assert answer.problem == "/kernels: the body is 'text/html' where JSON was asked for"
     assert len(server.requests) == 1
 
 

@@ -166,7 +166,7 @@ def test_what_never_came_has_a_row_too(tiny_server: LeaderboardServer, home: Hom
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        (html(), "the body is text/html where JSON was asked for"),
+        (html(), "the body is 'text/html' where JSON was asked for"),
         (deep_json(100_000), 'the page is nested too deep; it starts with \'{"data":'),
         (truncated_json, "the page is no JSON; it starts with"),
     ],
@@ -202,7 +202,7 @@ def test_a_web_page_for_a_listing_of_kernels_is_quarantined(
     with pytest.raises(SourceError):
         crawl(tiny_server.url, home)
     assert quarantined(home.kernel_listing) == [
-        ("/kernels", "page", "the body is text/html where JSON was asked for")
+        ("/kernels", "page", "the body is 'text/html' where JSON was asked for")
     ]
 
 

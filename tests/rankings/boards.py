@@ -14,7 +14,8 @@ import duckdb
 import pyarrow as pa
 import yaml
 
-from assets.rankings.decisions import check_judgements, read_decisions, resolve_decisions
+from assets.rankings.decisions import read_decisions, resolve_decisions
+from assets.rankings.entries import SetAside
 from assets.rankings.policy import (
     EVIDENCE_LEVELS,
     Candidate,
@@ -231,17 +232,18 @@ def judged(
         yield connection
 
 
-def decide(connection: duckdb.DuckDBPyConnection, entries: list[Row]) -> None:
-    """Judge and rank a connection's runs (anew) under these decisions, read from a file."""
+def decide(connection: duckdb.DuckDBPyConnection, entries: list[Row]) -> SetAside:
+    """Judge and rank a connection's runs (anew) under these decisions, read from a file; those set aside."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "decisions.yaml")
         path.write_text(yaml.safe_dump(entries, allow_unicode=True), "utf-8")
-        decisions = read_decisions(path, now=NOVEMBER)
-    connection.register("decisions", resolve_decisions(connection, decisions))
+        decisions, wrong = read_decisions(path, now=NOVEMBER)
+    counting, unapplied = resolve_decisions(connection, decisions)
+    connection.register("decisions", counting)
     judge(connection)
-    check_judgements(connection)
     review = connection.table("review").to_arrow_table()
     rank(connection, review, attestations=ATTESTATIONS.schema.empty_table())
+    return wrong | unapplied
 
 
 def made(connection: duckdb.DuckDBPyConnection) -> Tables:

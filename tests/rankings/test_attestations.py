@@ -1,5 +1,6 @@
 """Attestations: how their files are read, and which of them evidence follows from."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from assets.rankings import attestations as module
 from assets.rankings.attestations import read_attestations, resolve_attestations
-from assets.rankings.entries import EntryError
 from assets.rankings.rank import rank
 from tests.rankings.boards import ANY_RUN, MANIFESTS, NOVEMBER, Row, queried, tabled
 from warehouse.tables import IMPLEMENTATIONS, RUNS, SOURCE_SUBMISSIONS, WORKLOADS
@@ -37,27 +37,38 @@ def evidence(directory: Path, level: str = "reported", **files: list[Row]) -> Ro
         connection.register("implementations", tabled([], IMPLEMENTATIONS.schema))
         connection.register("workloads", tabled([], WORKLOADS.schema))
         connection.register("source_submissions", tabled([], SOURCE_SUBMISSIONS.schema))
-        entries = read_attestations(saved(directory, **files), now=NOVEMBER)
-        rank(connection, attestations=resolve_attestations(connection, entries))
+        entries, _ = read_attestations(saved(directory, **files), now=NOVEMBER)
+        rank(connection, attestations=resolve_attestations(connection, entries)[0])
         (row,) = queried(connection, "from evidence")
     assert row["run_digest"] == "sha256:0a"
     return dict(row)
 
 
+def set_aside(directory: Path) -> dict[str, str]:
+    """Why entries of a directory's files can't count; submission 3268 is no run, and there is no other."""
+    with duckdb.connect() as connection:
+        connection.register("runs", tabled([], RUNS.schema))
+        submission = {"submission_id": 3268, "kernel_id": 1, "outcome": "INCORRECT"}
+        connection.register("source_submissions", tabled([submission], SOURCE_SUBMISSIONS.schema))
+        entries, wrong = read_attestations(directory, now=NOVEMBER)
+        _, unfounded = resolve_attestations(connection, entries)
+    return {str(place): problem for place, problem in (wrong | unfounded).items()}
+
+
 def test_the_examples_of_the_readme_can_be_read(tmp_path: Path) -> None:
     readme = (module.ATTESTATIONS_DIRECTORY / "README.md").read_text("utf-8")
     (tmp_path / "examples.yaml").write_text(readme.split("```yaml")[1].split("```")[0], "utf-8")
-    entries = read_attestations(tmp_path, now=NOVEMBER)
-    assert [entry.kind for _, entry in entries.values()] == ["note", "replication", "controlled_rerun"]
+    entries, _ = read_attestations(tmp_path, now=NOVEMBER)
+    assert [entry.kind for entry in entries.values()] == ["note", "replication", "controlled_rerun"]
 
 
 def test_none_ship_with_the_project() -> None:
-    assert read_attestations() == {}
+    assert read_attestations() == ({}, {})
 
 
 def test_files_are_read_in_order_of_their_names(tmp_path: Path) -> None:
-    entries = read_attestations(saved(tmp_path, b=[NOTE], a=[REPLICATION, RERUN]), now=NOVEMBER)
-    assert list(entries) == [("a.yaml", 1), ("a.yaml", 2), ("b.yaml", 1)]
+    entries, _ = read_attestations(saved(tmp_path, b=[NOTE], a=[REPLICATION, RERUN]), now=NOVEMBER)
+    assert [(place.file, place.entry) for place in entries] == [("a.yaml", 1), ("a.yaml", 2), ("b.yaml", 1)]
 
 
 def without(entry: Row, name: str) -> Row:
@@ -67,7 +78,7 @@ def without(entry: Row, name: str) -> Row:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        (without(NOTE, "who"), r"^notes.yaml, entry 1 \(note 3268\): note.who: Field required$"),
+        (without(NOTE, "who"), "^note.who: Field required$"),
         (without(NOTE, "text"), "text: Field required"),
         (without(REPLICATION, "confirms"), "confirms: Field required"),
         (without(REPLICATION, "link"), "link: Field required"),
@@ -76,18 +87,24 @@ def without(entry: Row, name: str) -> Row:
         ({**NOTE, "evidence_level": "verified"}, "evidence_level: Extra inputs are not permitted"),
         ({**NOTE, "kind": "verified"}, "'verified'"),
         ({**NOTE, "date": "2027-01-01"}, "which is still to come"),
-        ({**NOTE, "run": "99"}, r"entry 1 \(note 99\): there is no submission 99"),
+        ({**NOTE, "run": "99"}, "^there is no submission 99$"),
     ],
 )
-def test_a_mistake_is_an_error_that_names_its_entry(tmp_path: Path, entry: Row, problem: str) -> None:
-    with pytest.raises(EntryError, match=problem):
-        evidence(tmp_path, notes=[entry])
+def test_a_mistake_costs_its_entry_alone(tmp_path: Path, entry: Row, problem: str) -> None:
+    ((place, found),) = set_aside(saved(tmp_path, notes=[NOTE, entry])).items()
+    assert place.startswith("notes.yaml, entry 2 (")
+    assert re.search(problem, found)
 
 
-def test_a_file_that_would_be_passed_over_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "notes.yml").write_text("[]")
-    with pytest.raises(EntryError, match=r"notes.yml would not be read"):
-        read_attestations(tmp_path)
+def test_a_file_that_can_not_be_read_costs_itself_alone(tmp_path: Path) -> None:
+    saved(tmp_path, notes=[NOTE])
+    (tmp_path / "deep.yaml").write_text("[" * 3_000)
+    (tmp_path / "other.yml").write_text("[]")
+    assert set_aside(tmp_path) == {
+        "deep.yaml": "deep.yaml can't be read: it is nested too deep",
+        "other.yml": "it is not read: attestations are in files that end in .yaml",
+    }
+    assert len(read_attestations(tmp_path, now=NOVEMBER)[0]) == 1
 
 
 def test_what_the_community_says_is_counted_and_changes_no_level(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Decisions: how the file is read, which are refused, and what those that count do to ranks and records."""
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -66,6 +67,17 @@ def ranks_and_reasons(runs: list[Row], entries: list[Row]) -> dict[str, int | li
     return {row["external_id"]: row["rank"] or row["reasons"] for row in rows}
 
 
+def set_aside(runs: list[Row], entries: list[Row]) -> dict[int, str]:
+    """Why decisions can't be applied, by their place in the file."""
+    with judged(runs, [], BOUND) as connection:
+        return {place.entry: problem for place, problem in decide(connection, entries).items()}
+
+
+def wrong(path: Path) -> dict[str, str]:
+    """The entries of a file that are wrong in themselves."""
+    return {str(place): problem for place, problem in read_decisions(path, now=NOVEMBER)[1].items()}
+
+
 def saved(directory: Path, text: str) -> Path:
     path = directory / "decisions.yaml"
     path.write_text(text, "utf-8")
@@ -76,15 +88,15 @@ def saved(directory: Path, text: str) -> Path:
 
 
 def test_the_file_that_ships_decides_nothing_and_shows_how() -> None:
-    assert read_decisions() == {}
+    assert read_decisions() == ({}, {})
 
 
 def test_the_examples_in_the_files_comment_can_be_read(tmp_path: Path) -> None:
     text = (Path(policy.__file__).with_name("decisions.yaml")).read_text("utf-8")
     examples = text.split("# For example:")[1]
     lines = [line.removeprefix("#").removeprefix(" ") for line in examples.splitlines()]
-    decisions = read_decisions(saved(tmp_path, "\n".join(lines).replace("[]", "")), now=NOVEMBER)
-    assert list(decisions) == [
+    path = saved(tmp_path, "\n".join(lines).replace("[]", ""))
+    assert list(map(str, read_decisions(path, now=NOVEMBER)[0])) == [
         "decisions.yaml, entry 1 (retract 36347)",
         "decisions.yaml, entry 2 (supersede sha256:551680b35f31)",
     ]
@@ -101,19 +113,20 @@ WHOLE = """\
 
 
 def test_values_are_text_whatever_yaml_makes_of_them(tmp_path: Path) -> None:
-    (retraction,) = read_decisions(saved(tmp_path, WHOLE), now=NOVEMBER).values()
+    (retraction,) = read_decisions(saved(tmp_path, WHOLE), now=NOVEMBER)[0].values()
     assert (retraction.run, retraction.who, retraction.date) == ("3268", "no", august(20))
 
 
 @pytest.mark.parametrize("name", ["run", "date", "who", "why", "link"])
 def test_a_field_that_is_missing_is_named_with_its_entry(tmp_path: Path, name: str) -> None:
     lines = [line for line in WHOLE.splitlines(keepends=True) if f"  {name}:" not in line]
-    with pytest.raises(EntryError, match=rf"^decisions.yaml, entry 2 \(retract.*{name}: Field required$"):
-        read_decisions(saved(tmp_path, WHOLE + "".join(lines)), now=NOVEMBER)
+    ((place, problem),) = wrong(saved(tmp_path, WHOLE + "".join(lines))).items()
+    assert place == f"decisions.yaml, entry 2 ({'retract' if name == 'run' else 'retract 3268'})"
+    assert problem == f"retract.{name}: Field required"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right", "problem"),
+    ("mistake", "right", "problem"),
     [
         ("  whom: Bo\n  why", "  why", "whom: Extra inputs are not permitted"),
         ("retract", "decision: reject\n  by: 12", "by: Extra inputs are not permitted"),
@@ -129,10 +142,12 @@ def test_a_field_that_is_missing_is_named_with_its_entry(tmp_path: Path, name: s
         ("  who: no\n  who: Bo", "  who: no", "says 'who' twice"),
     ],
 )
-def test_a_mistake_is_an_error_that_names_it(tmp_path: Path, wrong: str, right: str, problem: str) -> None:
-    text = WHOLE.replace(right, wrong) if right in WHOLE else WHOLE.replace("decision: retract", right)
-    with pytest.raises(EntryError, match=problem):
-        read_decisions(saved(tmp_path, text), now=NOVEMBER)
+def test_a_mistake_costs_its_entry_alone(tmp_path: Path, mistake: str, right: str, problem: str) -> None:
+    text = WHOLE.replace(right, mistake) if right in WHOLE else WHOLE.replace("decision: retract", right)
+    path = saved(tmp_path, text + WHOLE)
+    (found,) = wrong(path).values()
+    assert re.search(problem, found)
+    assert [place.entry for place in read_decisions(path, now=NOVEMBER)[0]] == [2]
 
 
 @pytest.mark.parametrize(
@@ -140,9 +155,9 @@ def test_a_mistake_is_an_error_that_names_it(tmp_path: Path, wrong: str, right: 
     [
         ("", "holds no list of entries; write \\[\\] where there are none"),
         ("decisions: []", "holds no list of entries"),
-        ("- retract 3268", "entry 1: "),
         ("- {decision", "can't be read: while parsing a flow mapping .* line 1"),
         ("\0", "can't be read"),
+        ("[" * 3_000, "^decisions.yaml can't be read: it is nested too deep$"),
     ],
 )
 def test_a_file_that_is_no_list_of_entries_is_an_error(tmp_path: Path, text: str, problem: str) -> None:
@@ -150,12 +165,19 @@ def test_a_file_that_is_no_list_of_entries_is_an_error(tmp_path: Path, text: str
         read_decisions(saved(tmp_path, text), now=NOVEMBER)
 
 
+@pytest.mark.parametrize("item", ["retract 3268", "[[retract]]", "", "{run: {run: 3268}}"])
+def test_an_item_that_is_no_entry_is_set_aside(tmp_path: Path, item: str) -> None:
+    path = saved(tmp_path, f"- {item}\n{WHOLE}")
+    assert list(wrong(path)) == ["decisions.yaml, entry 1"]
+    assert len(read_decisions(path, now=NOVEMBER)[0]) == 1
+
+
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EntryError, match=r"decisions.yaml can't be read: .*No such file"):
         read_decisions(tmp_path / "decisions.yaml")
 
 
-# What is refused.
+# What can't be applied.
 
 TWO = [run(1, 3.0, day=1), run(2, 2.0, day=2)]
 ELSEWHERE = run(3, 2.0, day=2, comparison_key="sha256:07")
@@ -164,10 +186,7 @@ ELSEWHERE = run(3, 2.0, day=2, comparison_key="sha256:07")
 @pytest.mark.parametrize(
     ("entries", "problem"),
     [
-        (
-            [decision("retract", 99, august(20))],
-            r"^decisions.yaml, entry 1 \(retract 99\): there is no submission 99$",
-        ),
+        ([decision("retract", 99, august(20))], "^there is no submission 99$"),
         ([decision("retract", "sha256:ff", august(20))], "no run whose digest is, or starts with, sha256:ff"),
         ([decision("retract", "sha256:0", august(20))], "sha256:0 is the start of more than one run"),
         ([decision("supersede", 1, august(20), by="99")], "there is no submission 99"),
@@ -176,12 +195,15 @@ ELSEWHERE = run(3, 2.0, day=2, comparison_key="sha256:07")
         ([decision("supersede", 1, august(20), by="1")], "supersedes in a circle: 1 by 1"),
         (
             [decision("supersede", 1, august(20), by="2"), decision("supersede", 2, august(20), by="1")],
-            "supersedes in a circle: 1 by 2 by 1",
+            "supersedes in a circle: [12] by [12] by",
         ),
-        ([decision("retract", 2, august(2))], "is dated 2026-08-02 00:00 UTC, but submission 2 was measured"),
+        (
+            [decision("retract", 2, august(2))],
+            "^it is dated 2026-08-02 00:00 UTC, but submission 2 was",
+        ),
         ([decision("supersede", 1, august(2), by="2")], "but submission 2 was measured later"),
-        ([decision("accept", 1, august(20))], "says to accept submission 1, but nothing flags its run"),
-        ([decision("reject", 1, august(20))], "says to reject submission 1, but nothing flags its run"),
+        ([decision("accept", 1, august(20))], "^nothing flags the run of submission 1: take the entry out"),
+        ([decision("reject", 1, august(20))], "^nothing flags the run of submission 1: take the entry out"),
         (
             [decision("retract", 1, august(20)), decision("retract", f"sha256:{1:064x}", august(21))],
             r"entry 1 \(retract 1\) and decisions.yaml, entry 2 \(retract sha256:0+1\) contradict",
@@ -191,27 +213,57 @@ ELSEWHERE = run(3, 2.0, day=2, comparison_key="sha256:07")
             "contradict each other",
         ),
         (
-            [decision("accept", 1, august(20)), decision("reject", 1, august(21))],
+            [decision("accept", 5, august(20)), decision("reject", 5, august(21))],
             "contradict each other",
         ),
         (
-            [decision("accept", 1, august(21)), decision("retract", 1, august(20))],
+            [decision("accept", 5, august(21)), decision("retract", 5, august(20))],
             "contradict each other",
         ),
     ],
 )
-def test_a_decision_that_can_not_count_is_an_error_that_names_it(entries: list[Row], problem: str) -> None:
-    no_run = run(4, 2.0, day=1, outcome="INCORRECT", there=False)
-    with pytest.raises(EntryError, match=problem), judged([*TWO, ELSEWHERE, no_run], entries, BOUND):
-        pass
+def test_a_decision_that_can_not_be_applied_is_set_aside_and_all_is_ranked(
+    entries: list[Row], problem: str
+) -> None:
+    runs = [*TWO, ELSEWHERE, run(4, 2.0, day=1, outcome="INCORRECT", there=False), run(5, 0.5, day=1)]
+    found = set_aside(runs, entries)
+    assert list(found) == list(range(1, len(entries) + 1))
+    assert all(re.search(problem, why) for why in found.values())
+    assert ranks_and_reasons(runs, entries) == ranks_and_reasons(runs, [])
 
 
-def test_longer_circles_are_refused_and_chains_are_not() -> None:
+def test_a_decision_that_can_not_be_applied_stops_no_other() -> None:
+    runs = [run(1, 4.0, day=1), run(2, 3.0, day=2), run(3, 2.0, day=3)]
+    entries = [
+        decision("retract", 3, august(20)),
+        decision("supersede", 1, august(20), by="99"),
+        # The second of two that contradict each other would be, if it were not set aside itself.
+        decision("retract", 2, august(20)),
+        decision("retract", 2, august(1)),
+    ]
+    assert list(set_aside(runs, entries)) == [2, 4]
+    assert ranks_and_reasons(runs, entries) == {"1": 1, "2": ["RETRACTED"], "3": ["RETRACTED"]}
+
+
+def test_a_successor_that_is_disqualified_gives_the_place_back_until_it_is_a_run_again() -> None:
+    entries = [decision("supersede", 1, august(20), by="2")]
+    one, two = TWO
+    gone = {**two, "outcome": "DISQUALIFIED", "there": False}
+    assert ranks_and_reasons([one, two], entries)["1"] == ["SUPERSEDED"]
+    assert ranks_and_reasons([one, gone], entries)["1"] == 1
+    assert set_aside([one, gone], entries) == {
+        1: "submission 2, which is to take its place, is no run (DISQUALIFIED)"
+    }
+
+
+def test_longer_circles_are_set_aside_and_chains_are_not() -> None:
     runs = [run(number, 2.0, day=1) for number in range(1, 5)]
     chain = [decision("supersede", number, august(20), by=str(number + 1)) for number in range(1, 4)]
     assert ranks_and_reasons(runs, chain)["4"] == 1
-    with pytest.raises(EntryError, match="supersedes in a circle"):
-        ranks_and_reasons(runs, [*chain, decision("supersede", 4, august(20), by="2")])
+    circle = [*chain, decision("supersede", 4, august(20), by="2")]
+    assert set_aside(runs, circle)[3] == "it supersedes in a circle: 3 by 4 by 2 by 3; take one entry out"
+    # Who leads into it without being part of it is superseded.
+    assert ranks_and_reasons(runs, circle) == {"1": ["SUPERSEDED"], "2": 1, "3": 1, "4": 1}
 
 
 def test_a_decision_of_a_submission_that_is_no_run_now_waits_for_it() -> None:

@@ -12,6 +12,9 @@ import yaml
 
 import assets.rankings.assets as module
 from assets.rankings.assets import decisions_and_attestations, ranking_tables
+from pipelines import cli
+from pipelines.checks import check_rankings
+from pipelines.doctor import examine
 from pipelines.resources import Pipeline
 from tests.rankings.boards import Row, decision
 from warehouse.assets import warehouse
@@ -118,45 +121,76 @@ def test_reruns_change_evidence_and_nothing_else_but_the_order_shown(
     assert rows(home, f"{level} where external_id = '35781'") == [("replicated",)]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        (
+def test_what_can_not_count_is_set_aside_and_the_rest_is_ranked_and_published(
+    home: Home, instance: dg.DagsterInstance
+) -> None:
+    note = {"kind": "note", "text": "?", **SAID, "run": "sha256:ffff"}
+    write(
+        home,
+        [
             decision("retract", 999999, "2026-09-01"),
-            "nothing was ranked: decisions.yaml, entry 1 (retract 999999): there is no submission 999999",
-        ),
-        (
+            decision("retract", 35819, "2026-09-01"),
             decision("accept", 26346, "2026-09-01"),
-            "nothing was ranked: decisions.yaml says to accept submission 26346, but nothing flags its run: "
-            "take the entry out, or retract the run",
-        ),
-        (
             {"decision": "retract", "run": "26346"},
-            "nothing was ranked: decisions.yaml, entry 1 (retract 26346): retract.date: Field required; "
-            "and 3 more",
+        ],
+        notes=[note],
+    )
+    assert materialize(instance, warehouse, check_rankings).success
+    assert rows(home, "from entries_set_aside") == [
+        ("decisions.yaml", 1, "retract 999999", "there is no submission 999999"),
+        (
+            "decisions.yaml",
+            3,
+            "accept 26346",
+            "nothing flags the run of submission 26346: take the entry out, or retract the run",
         ),
-    ],
-)
-def test_an_entry_that_can_not_count_fails_with_a_sentence_and_the_old_warehouse_stays(
-    home: Home, instance: dg.DagsterInstance, wrong: Row, sentence: str
+        ("decisions.yaml", 4, "retract 26346", "retract.date: Field required; and 3 more"),
+        (
+            "notes.yaml",
+            1,
+            "note sha256:ffff",
+            "there is no run whose digest is, or starts with, sha256:ffff",
+        ),
+    ]
+    assert rows(home, "select external_id, decision from decisions") == [("35819", "retract")]
+    assert rows(home, "select count(*) from exclusions") == [(1,)]
+
+
+def test_entries_that_are_set_aside_are_a_warning_with_rows(home: Home, instance: dg.DagsterInstance) -> None:
+    write(home, [decision("retract", 999999, "2026-09-01")])
+    result = materialize(instance, check_rankings)
+    (found,) = [
+        evaluation
+        for evaluation in result.get_asset_check_evaluations()
+        if evaluation.check_name == "all_entries_count"
+    ]
+    assert (found.passed, found.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert found.metadata["broken"].value == 1
+
+
+def test_entries_that_are_set_aside_are_said_by_the_doctor_and_at_the_end_of_commands(
+    home: Home, instance: dg.DagsterInstance, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(home, [decision("retract", 999999, "2026-09-01")])
+    assert materialize(instance, warehouse).success
+    said = "decisions.yaml, entry 1 (retract 999999) was set aside: there is no submission 999999"
+    assert said in [finding.problem for finding in examine(home).findings if finding.is_wrong]
+    capsys.readouterr()
+    cli._say_set_aside(home)
+    assert capsys.readouterr().err == f"kernelindex: {said}\n"
+
+
+def test_a_file_of_decisions_that_can_not_be_read_fails_and_the_old_warehouse_stays(
+    home: Home, instance: dg.DagsterInstance
 ) -> None:
     assert materialize(instance, warehouse).success
     before = home.warehouse.read_bytes()
-    write(home, [wrong])
+    (home.directory.parent / "decisions.yaml").write_text("[" * 3_000, "utf-8")
     result = materialize(instance, warehouse)
     assert not result.success
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     assert failure.step_failure_data.user_failure_data is not None
-    assert failure.step_failure_data.user_failure_data.description == sentence
-    assert home.warehouse.read_bytes() == before
-
-
-def test_an_attestation_of_nothing_fails_too(home: Home, instance: dg.DagsterInstance) -> None:
-    write(home, [], notes=[{"kind": "note", "text": "?", **SAID, "run": "sha256:ffff"}])
-    result = materialize(instance)
-    (failure,) = [event for event in result.all_events if event.is_step_failure]
-    assert failure.step_failure_data.user_failure_data is not None
     assert failure.step_failure_data.user_failure_data.description == (
-        "nothing was ranked: notes.yaml, entry 1 (note sha256:ffff): "
-        "there is no run whose digest is, or starts with, sha256:ffff"
+        "nothing was ranked: decisions.yaml can't be read: it is nested too deep"
     )
+    assert home.warehouse.read_bytes() == before

@@ -86,3 +86,24 @@ def test_bounds_that_are_not_known_are_not_drawn() -> None:
     plot = score_plot([run(8)], None, 10)
     assert plot is not None
     assert [level.name for level in plot.levels] == ["baseline 10.00 ms"]
+
+
+@given(st.lists(st.datetimes(timezones=st.just(UTC)), min_size=2, max_size=4))
+def test_any_time_of_the_calendar_can_be_drawn(times: list[datetime]) -> None:
+    seen = [run(1.0 + place) | {"observed_at": time} for place, time in enumerate(times)]
+    taken = [record(1.0, 0, None) | {"taken_at": min(times)}]
+    plot = record_plot(seen, taken)
+    assert plot is not None
+    assert not plot.problem
+    assert is_inside(plot)
+
+
+def test_a_plot_that_can_not_be_drawn_says_why_and_raises_nothing() -> None:
+    for plot in (
+        record_plot([run(1.0), run(float("inf"))], []),
+        score_plot([run(1.0, float("nan"))], None, None),
+        score_plot([run(1.0, 1e308), run(2.0, -1e308)], None, None),
+    ):
+        assert plot is not None
+        assert plot.problem
+        assert plot.dots == []

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import warehouse
 from pipelines.cli import app
 from warehouse.home import Home
-from warehouse.site import build
+from warehouse.site import build, plots
 from warehouse.site.build import SiteError, write_site
 
 
@@ -29,6 +29,21 @@ def test_the_same_warehouse_comes_to_the_same_bytes(asked_home: Home, site: Path
     with warehouse.connect(asked_home.directory) as connection:
         write_site(connection, tmp_path / "again")
     assert files(tmp_path / "again") == files(site)
+
+
+def test_plots_that_can_not_be_drawn_cost_themselves_alone(
+    asked_home: Home, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("year 10183 is out of range")
+
+    monkeypatch.setattr(plots, "_round_numbers", fails)
+    with warehouse.connect(asked_home.directory) as connection:
+        write_site(connection, tmp_path / "site")
+    assert files(tmp_path / "site").keys() == files(site).keys()
+    (kernel,) = (tmp_path / "site").glob("kernels/021*.html")
+    said = "This plot can’t be drawn (ValueError: year 10183 is out of range). All its numbers are in"
+    assert said in kernel.read_text("utf-8")
 
 
 def test_a_site_takes_the_place_of_a_site(asked_home: Home, site: Path, tmp_path: Path) -> None:

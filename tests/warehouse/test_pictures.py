@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from pipelines.resources import Pipeline
+from warehouse import assets
 from warehouse.assets import warehouse
 from warehouse.home import Home
 from warehouse.pictures import overview
@@ -74,3 +75,21 @@ def test_a_warehouse_that_did_not_change_shows_the_picture_that_it_had(
     assert [metadata["changed"].value for metadata in shown] == [True, False]
     assert shown[0]["overview"] == shown[1]["overview"]
     assert str(shown[0]["overview"].value).startswith("![SOL scores by stack")
+
+
+def test_a_picture_that_can_not_be_drawn_keeps_no_warehouse_from_being_published(
+    sample_home: Home, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Path) -> bytes:
+        raise OverflowError("beyond all axes")
+
+    shutil.copytree(sample_home.directory / "tables", home.directory / "tables")
+    monkeypatch.setenv("KERNELINDEX_HOME", str(home.directory))
+    monkeypatch.setattr(assets, "overview", fails)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize([assets.warehouse], instance=instance, resources={"pipeline": Pipeline()})
+    (event,) = result.get_asset_materialization_events()
+    assert home.warehouse.exists()
+    assert event.materialization.metadata["overview"].value == (
+        "The overview can't be drawn; the log says why."
+    )

@@ -1,14 +1,15 @@
 """Plots: from a group's runs to dots, lines and ticks, in the coordinates of the SVG that `plots.html` draws.
 
 The page draws them, not a plotting library, so that they take the page's colours, light and dark. Where ticks
-are best is matplotlib's craft.
+are best is matplotlib's craft. A plot that can't be drawn says so in its place, and costs no more than that.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import exp, log
-from typing import Any
+from functools import wraps
+from math import exp, isfinite, log
+from typing import Any, ParamSpec
 
 from matplotlib.ticker import LogLocator, MaxNLocator
 
@@ -19,6 +20,10 @@ Scale = Callable[[float], float]
 
 WIDTH, HEIGHT = 480, 270
 LEFT, RIGHT, TOP, BOTTOM = 62, 30, 12, 46
+# Between these there are dates.
+_FIRST_DAY, _LAST_DAY = (
+    moment.replace(tzinfo=UTC).timestamp() / 86400 for moment in (datetime.min, datetime.max)
+)
 
 
 @dataclass(frozen=True)
@@ -50,15 +55,34 @@ class Level:
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot, in the SVG's coordinates: WIDTH by HEIGHT, the origin at the top left."""
+    """One plot, in the SVG's coordinates: WIDTH by HEIGHT, the origin at the top left; or its problem."""
 
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     dots: list[Dot]
     path: str = ""
     levels: tuple[Level, ...] = ()
+    problem: str = ""
 
 
+Given = ParamSpec("Given")
+
+
+def _costs_itself_alone(draw: Callable[Given, Plot | None]) -> Callable[Given, Plot | None]:
+    @wraps(draw)
+    def drawn(*args: Given.args, **kwargs: Given.kwargs) -> Plot | None:
+        try:
+            plot = draw(*args, **kwargs)
+            if plot and not all(isfinite(dot.x) and isfinite(dot.y) for dot in plot.dots):
+                raise ValueError("a number is beyond what a plot can show")
+            return plot
+        except Exception as error:  # Whatever numbers the source gives, the tables hold them all the same.
+            return Plot([], [], [], problem=f"{type(error).__name__}: {error}")
+
+    return drawn
+
+
+@_costs_itself_alone
 def record_plot(runs: Iterable[Row], records: Sequence[Row]) -> Plot | None:
     """A group's runs over time, latency on a logarithmic scale, and its record as a line of steps.
 
@@ -70,11 +94,11 @@ def record_plot(runs: Iterable[Row], records: Sequence[Row]) -> Plot | None:
     days = [_days(run["observed_at"]) for run in seen]
     days += [_days(record["taken_at"]) for record in records if record["taken_at"]]
     room = max((max(days) - min(days)) * 0.03, 0.5)
-    start, end = min(days) - room, max(days) + room
+    start, end = max(min(days) - room, _FIRST_DAY), min(max(days) + room, _LAST_DAY)
     x = _linear(start, end, LEFT, WIDTH - RIGHT)
     y, y_ticks = _latency_axis([run["latency_ms"] for run in seen], HEIGHT - BOTTOM, TOP)
     holders = {record["run_digest"] for record in records}
-    x_marks = _round_numbers(start, end, 4, integer=True)
+    x_marks = [day for day in _round_numbers(start, end, 4, integer=True) if start <= day <= end]
     dots = [
         Dot(x(_days(run["observed_at"])), y(run["latency_ms"]), _name(run), _kind(run, holders))
         for run in seen
@@ -87,6 +111,7 @@ def record_plot(runs: Iterable[Row], records: Sequence[Row]) -> Plot | None:
     )
 
 
+@_costs_itself_alone
 def score_plot(runs: Iterable[Row], bound_ms: float | None, baseline_ms: float | None) -> Plot | None:
     """A group's SOL scores against latency, on a logarithmic scale, with the bound and the baseline drawn.
 
