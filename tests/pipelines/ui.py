@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +19,18 @@ from pipelines.instance import prepare_instance
 from pipelines.names import PREFIX, own
 from warehouse.home import Home
 
-LOCATION = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__"}
-
 
 @dataclass
 class Ui:
-    """The UI of one home."""
+    """The UI of one home, and the code location that it is asked about."""
 
     url: str
     home: Home
+    location: str = "pipelines.definitions"
+
+    @property
+    def _repository(self) -> dict[str, str]:
+        return {"repositoryLocationName": self.location, "repositoryName": "__repository__"}
 
     def ask(self, query: str, **variables: object) -> Any:
         """What the API answers."""
@@ -36,13 +39,16 @@ class Ui:
         assert "errors" not in said, said["errors"]
         return said["data"]
 
-    def run_job(self, name: str, tags: Mapping[str, str] | None = None) -> str:
-        """Launch a job as the launchpad does; the run's id."""
+    def run_job(
+        self, name: str, tags: Mapping[str, str] | None = None, settings: Mapping[str, str] | None = None
+    ) -> str:
+        """Launch a job as the launchpad does, with these settings as run config; the run's id."""
         query = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
             ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
-        selector = {**LOCATION, "pipelineName": own(name)}
+        selector = {**self._repository, "pipelineName": own(name)}
         metadata = {"tags": [{"key": key, "value": value} for key, value in (tags or {}).items()]}
-        params = {"selector": selector, "runConfigData": "{}", "executionMetadata": metadata}
+        config = {"resources": {"pipeline": {"config": dict(settings or {})}}}
+        params = {"selector": selector, "runConfigData": config, "executionMetadata": metadata}
         answer = self.ask(query, params=params)
         return str(answer["launchPipelineExecution"]["run"]["runId"])
 
@@ -90,18 +96,35 @@ class Ui:
         statuses: dict[str, list[str]] = check["partitionStatuses"]
         return statuses
 
+    def kernels(self) -> list[str]:
+        """The partitions that there are to backfill."""
+        query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+            partitionKeys } } }"""
+        answer = self.ask(query, key={"path": [PREFIX, "kernel_pages"]})
+        return list(answer["assetNodeOrError"]["partitionKeys"])
+
+    def switched_on(self) -> dict[str, bool]:
+        """Which schedules and sensors are on."""
+        query = """query($selector: RepositorySelector!) { repositoryOrError(repositorySelector: $selector) {
+            ... on Repository { schedules { name scheduleState { status } }
+                sensors { name sensorState { status } } } } }"""
+        answer = self.ask(query, selector=self._repository)["repositoryOrError"]
+        states = {schedule["name"]: schedule["scheduleState"] for schedule in answer["schedules"]}
+        states |= {sensor["name"]: sensor["sensorState"] for sensor in answer["sensors"]}
+        return {name: state["status"] == "RUNNING" for name, state in states.items()}
+
     def start_schedule(self, name: str) -> None:
         """Switch a schedule on."""
         query = """mutation($selector: ScheduleSelector!) { startSchedule(scheduleSelector: $selector) {
             ... on ScheduleStateResult { scheduleState { status } } ... on PythonError { message } } }"""
-        answer = self.ask(query, selector={**LOCATION, "scheduleName": own(name)})
+        answer = self.ask(query, selector={**self._repository, "scheduleName": own(name)})
         assert answer["startSchedule"]["scheduleState"]["status"] == "RUNNING"
 
     def ticks(self, name: str) -> list[str]:
         """How a schedule's ticks ended."""
         query = """query($selector: ScheduleSelector!) { scheduleOrError(scheduleSelector: $selector) {
             ... on Schedule { scheduleState { ticks { status } } } } }"""
-        answer = self.ask(query, selector={**LOCATION, "scheduleName": own(name)})
+        answer = self.ask(query, selector={**self._repository, "scheduleName": own(name)})
         return [tick["status"] for tick in answer["scheduleOrError"]["scheduleState"]["ticks"]]
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -124,9 +147,6 @@ def wait_until(holds: Callable[[], bool], what: str, within_s: float = 150) -> N
 def running_ui(home: Home, source: Path, **settings: str) -> Iterator[Ui]:
     """The UI and its daemon on a home, with this source of pages; they end with the block."""
     prepare_instance(home)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     environment = {
         **os.environ,
         "DAGSTER_HOME": str(home.dagster),
@@ -134,15 +154,25 @@ def running_ui(home: Home, source: Path, **settings: str) -> Iterator[Ui]:
         "KERNELINDEX_SOURCE": str(source),
         **settings,
     }
-    command = [sys.executable, "-m", "dagster", "dev", "-m", "pipelines.definitions", "-p", str(port)]
-    log = (home.directory / "ui.log").open("w")
-    process = subprocess.Popen(
-        command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=home.directory
-    )
+    with dagster_dev(["-m", "pipelines.definitions"], environment, home.directory) as url:
+        yield Ui(url, home)
+
+
+@contextmanager
+def dagster_dev(code: Sequence[str], environment: Mapping[str, str], directory: Path) -> Iterator[str]:
+    """`dagster dev` with these code locations, in a directory: where its webserver answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "dagster", "dev", *code, "-p", str(port)]
+    with (directory / "ui.log").open("w") as log:
+        process = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=directory
+        )
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until(lambda: _answers(url), "the webserver answers")
-        yield Ui(url, home)
+        yield url
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         try:
