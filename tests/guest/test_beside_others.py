@@ -14,7 +14,6 @@ import pytest
 
 from pipelines.jobs import range_tags
 from pipelines.names import PREFIX
-from pipelines.own_runs import home_tag
 from tests.examples import sample_ids
 from tests.guest.conftest import knowing_home
 from tests.guest.dagsters import PROJECT, Dagster, dagster_on_postgres
@@ -42,7 +41,9 @@ class Beside:
 
     def command(self, *arguments: str, home: Path | None = None) -> str:
         """Run `kernelindex`; what it printed."""
-        return self.dagster.run("pipelines.cli", *arguments, "--home", str(home or self.ui.home.directory))
+        return self.dagster.run(
+            "-m", "pipelines.cli", *arguments, "--home", str(home or self.ui.home.directory)
+        )
 
     def done(self, run_id: str) -> None:
         """Wait until a run is over; it must have succeeded."""
@@ -70,7 +71,11 @@ def settings_of(dagster: Dagster) -> str | None:
     return path.read_text() if path.exists() else None
 
 
-@pytest.fixture(scope="module", params=["stock", "postgres"])
+# Each story stays in one process.
+STORIES = [pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in ("stock", "postgres")]
+
+
+@pytest.fixture(scope="module", params=STORIES)
 def beside(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, one_run: Home
 ) -> Iterator[Beside]:
@@ -79,9 +84,11 @@ def beside(
     home = knowing_home(one_run, directory / "home")
     with dagster_of(request.param, directory / "dagster") as dagster:
         settings_before = settings_of(dagster)
-        dagster.run("tests.guest.theirs", "begin")
-        staying = dagster.start("tests.guest.theirs", "stay")
-        wait_until(lambda: "STARTED" in {run["status"] for run in dagster.tell()["runs"]}, "theirs is under way")
+        dagster.run("-m", "tests.guest.theirs", "begin")
+        staying = dagster.start("-m", "tests.guest.theirs", "stay")
+        wait_until(
+            lambda: "STARTED" in {run["status"] for run in dagster.tell()["runs"]}, "theirs is under way"
+        )
         before = dagster.tell()
         environment = dagster.environment(KERNELINDEX_HOME=str(home.directory))
         code = ["-w", str(WORKSPACE), "-w", str(directory / "theirs.yaml")]
@@ -124,7 +131,7 @@ def test_the_command_ingests_beside_it_and_its_run_stands_there(beside: Beside) 
 
 def test_tidying_deletes_the_homes_old_runs(beside: Beside) -> None:
     old = next(run for run, home in beside.homes().items() if home)
-    beside.dagster.run("tests.guest.theirs", "age", old)
+    beside.dagster.run("-m", "tests.guest.theirs", "age", old)
 
     beside.done(beside.ui.run_job("tidy"))
 

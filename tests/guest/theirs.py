@@ -5,6 +5,7 @@ Run in their instance, and with what they have installed: `python -m tests.guest
 
 import json
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -99,7 +100,12 @@ def tell(instance: dg.DagsterInstance) -> None:
     storage = instance.event_log_storage
     found: dict[str, Any] = {
         "runs": [
-            {"id": run.run_id, "job": run.job_name, "status": run.status.value, "home": run.tags.get(HOME_TAG)}
+            {
+                "id": run.run_id,
+                "job": run.job_name,
+                "status": run.status.value,
+                "home": run.tags.get(HOME_TAG),
+            }
             for run in instance.get_runs()
         ],
         "kernels": instance.get_dynamic_partitions("kernels"),
@@ -117,4 +123,5 @@ def tell(instance: dg.DagsterInstance) -> None:
 
 if __name__ == "__main__":
     with dg.DagsterInstance.get() as instance:
-        {"begin": begin, "stay": stay, "age": age, "tell": tell}[sys.argv[1]](instance, *sys.argv[2:])
+        does: dict[str, Callable[..., None]] = {"begin": begin, "stay": stay, "age": age, "tell": tell}
+        does[sys.argv[1]](instance, *sys.argv[2:])
