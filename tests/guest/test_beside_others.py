@@ -71,11 +71,7 @@ def settings_of(dagster: Dagster) -> str | None:
     return path.read_text() if path.exists() else None
 
 
-# Each story stays in one process.
-STORIES = [pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in ("stock", "postgres")]
-
-
-@pytest.fixture(scope="module", params=STORIES)
+@pytest.fixture(scope="module", params=["stock", "postgres"])
 def beside(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, one_run: Home
 ) -> Iterator[Beside]:
