@@ -9,7 +9,8 @@ FULL = "the disk is full: make room, then run it again; what was published stays
 _SAID = ("No space left on device", "Disk quota exceeded", "disk is full")
 # What SQLite says where it can't map a file on a full disk. It says so of a broken one too.
 _SAID_OF_BROKEN = "disk I/O error"
-_FULL_BYTES = 10_000_000
+# What failed has made room again by the time that it is asked: what it wrote aside is gone.
+_FULL_BYTES = 100_000_000
 
 
 def says_full(text: str, directory: Path) -> bool:
