@@ -746,9 +746,8 @@ def run() -> None:
         _complain(str(problem))
         sys.exit(1)
     except Exception as problem:
-        is_full = comes_of_full(problem, Path(os.environ.get("KERNELINDEX_HOME", "data")))
         # What Python would print of it can hold the source's words too.
-        _complain(FULL if is_full else "".join(traceback.format_exception(problem)))
+        _complain(FULL if comes_of_full(problem) else "".join(traceback.format_exception(problem)))
         sys.exit(1)
 
 

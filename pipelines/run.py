@@ -1,7 +1,6 @@
 """Running the whole way once, as a Dagster run, from this process."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -95,7 +94,7 @@ def _run_job(
 ) -> dg.ExecuteInProcessResult:
     result = _executed(settings, name, instance, tags)
     if not result.success:
-        raise Failed(why_it_failed(result, settings.kept().directory))
+        raise Failed(why_it_failed(result))
     return result
 
 
@@ -126,7 +125,7 @@ def _run(settings: Settings, instance: DagsterInstance) -> Outcome:
     failed_steps = {event.step_key for event in result.all_events if event.is_step_failure}
     # A run that could not fetch some kernels has done all the rest, and its outcome names them.
     if not result.success and failed_steps != {check_fetching.node_def.name}:
-        raise Failed(why_it_failed(result, settings.kept().directory))
+        raise Failed(why_it_failed(result))
     return _outcome(result, source.tally)
 
 
@@ -140,13 +139,13 @@ def _config(settings: Settings, requests: int) -> dict[str, Any]:
     return {name: given[name] for name in Pipeline.model_fields if given.get(name) is not None}
 
 
-def why_it_failed(result: dg.ExecuteInProcessResult, directory: Path) -> str:
-    """Which step failed and why, in words; `directory` is that of the home."""
+def why_it_failed(result: dg.ExecuteInProcessResult) -> str:
+    """Which step failed and why, in words."""
     for event in result.all_events:
         if event.is_step_failure:
             reason = "; ".join(broken_checks(result)) or jobs.why_it_failed(event)
             step = (event.step_key or "").removeprefix(f"{PREFIX}__")
-            if says_full(reason, directory):
+            if says_full(reason):
                 return f"step {step} failed: {FULL} ({reason})"
             # A reason that says what to do needs no other.
             more = "" if "`kernelindex" in reason else "; `kernelindex ui` shows more"
