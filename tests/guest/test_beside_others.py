@@ -45,12 +45,6 @@ class Beside:
             "-m", "pipelines.cli", *arguments, "--home", str(home or self.ui.home.directory)
         )
 
-    def done(self, run_id: str) -> None:
-        """Wait until a run is over; it must have succeeded."""
-        under_way = {"QUEUED", "NOT_STARTED", "STARTING", "STARTED"}
-        wait_until(lambda: self.ui.run_status(run_id) not in under_way, f"run {run_id} is over")
-        assert self.ui.run_status(run_id) == "SUCCESS"
-
     def homes(self) -> dict[str, str | None]:
         """The home that each run which stands there bears."""
         return {run["id"]: run["home"] for run in self.dagster.tell()["runs"]}
@@ -111,7 +105,7 @@ def test_a_backfill_of_all_kernels_and_the_job_that_publishes_go_through(beside:
     wait_until(lambda: ui.backfill_status(backfill) == "COMPLETED_SUCCESS", "the backfill is completed")
     assert ui.partitions("kernel_manifests") == {"numMaterialized": 24, "numFailed": 0}
 
-    beside.done(ui.run_job("publish", range_tags(ui.kernels())))
+    ui.done(ui.run_job("publish", range_tags(ui.kernels())))
     assert ui.rows(RANKINGS) == [(75,)]
 
 
@@ -129,7 +123,7 @@ def test_tidying_deletes_the_homes_old_runs(beside: Beside) -> None:
     old = next(run for run, home in beside.homes().items() if home)
     beside.dagster.run("-m", "tests.guest.theirs", "age", old)
 
-    beside.done(beside.ui.run_job("tidy"))
+    beside.ui.done(beside.ui.run_job("tidy"))
 
     assert old not in beside.homes()
 
@@ -141,11 +135,11 @@ def test_a_home_that_run_config_names_gets_its_own_data_and_does_not_meet_the_ot
     of_home = {run for run, home in beside.homes().items() if home}
 
     settings = {"home": str(other.directory)}
-    beside.done(beside.ui.run_job("list_kernels", settings=settings))
+    beside.ui.done(beside.ui.run_job("list_kernels", settings=settings))
     run = beside.ui.run_job("ingest", range_tags(beside.ui.kernels()), settings)
     beside.command("ingest")
-    beside.done(run)
-    beside.done(beside.ui.run_job("tidy", settings=settings))
+    beside.ui.done(run)
+    beside.ui.done(beside.ui.run_job("tidy", settings=settings))
 
     assert Ui(beside.ui.url, other).rows(RANKINGS) == [(75,)]
     assert beside.homes()[run] == str(other.directory)

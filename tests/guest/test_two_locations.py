@@ -5,7 +5,7 @@ from pathlib import Path
 from pipelines.jobs import range_tags
 from tests.guest.conftest import knowing_home
 from tests.guest.dagsters import Dagster
-from tests.pipelines.ui import Ui, dagster_dev, wait_until
+from tests.pipelines.ui import Ui, dagster_dev
 from warehouse.home import Home
 from warehouse.parquet import read_table
 from warehouse.tables import TABLES
@@ -30,10 +30,7 @@ def test_two_code_locations_and_the_command_at_once_make_what_one_run_makes(
         uis = [Ui(url, home, location) for location in LOCATIONS]
         runs = [ui.run_job("ingest", range_tags(ui.kernels())) for ui in uis]
         dagster.run("-m", "pipelines.cli", "ingest", "--home", str(home.directory))
-        wait_until(
-            lambda: all(uis[0].run_status(run) in {"SUCCESS", "FAILURE", "CANCELED"} for run in runs),
-            "the runs of both are over",
-        )
+        uis[0].done(*runs)
         assert uis[0].run_statuses() == ["SUCCESS"] * 3
 
     for table in TABLES.values():

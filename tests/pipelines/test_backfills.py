@@ -22,7 +22,7 @@ from pipelines.instance import open_instance
 from pipelines.jobs import range_tags
 from pipelines.run import run_ingest
 from pipelines.settings import Settings
-from tests.pipelines.ui import running_ui, wait_until
+from tests.pipelines.ui import UNDER_WAY, running_ui, wait_until
 from warehouse.build import warehouse_version
 from warehouse.home import Home
 from warehouse.parquet import read_table
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.ui
 RUNS = 50
 READERS = 3
 PATIENCE_S = 3600
-UNDER_WAY = {"QUEUED", "NOT_STARTED", "STARTING", "STARTED"}
 
 # Opens the warehouse anew for each query, as a person's shell does, until it is told to stop; it must never
 # see a run that is neither ranked nor excluded. Ends with how often it looked.

@@ -19,6 +19,8 @@ from pipelines.instance import prepare_instance
 from pipelines.names import PREFIX, own
 from warehouse.home import Home
 
+UNDER_WAY = {"QUEUED", "NOT_STARTED", "STARTING", "STARTED"}
+
 
 @dataclass
 class Ui:
@@ -56,6 +58,15 @@ class Ui:
         """The status of a run."""
         query = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
         return str(self.ask(query, id=run_id)["runOrError"]["status"])
+
+    def done(self, *run_ids: str) -> None:
+        """Wait until runs are over; they must have succeeded."""
+
+        def statuses() -> set[str]:
+            return set(map(self.run_status, run_ids))
+
+        wait_until(lambda: not UNDER_WAY & statuses(), f"over: {', '.join(run_ids)}")
+        assert statuses() == {"SUCCESS"}
 
     def backfill(self, assets: list[str], **partitions: object) -> str:
         """Launch a backfill as the asset graph does; its id."""
